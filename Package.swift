@@ -1,0 +1,68 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "subledger",
+    products: [.executable(name: "subledger", targets: ["subledger"])],
+    targets: [
+        // C libraries, from Debian.
+        .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
+        // Floor 0: import nothing of ours.
+        room("Domain"),
+        room("Diagnostics"),
+        room("EventLoop", ["CUV"]),
+        .target(
+            name: "Schema", path: "schema",
+            resources: [.embedInCode("0001_ledger.sql")],
+            swiftSettings: strict),
+
+        // Floor 1: mechanisms, no domain word.
+        room("Crypto", ["COpenSSL"]),
+        room("Postgres", ["CPostgres", "EventLoop"]),
+        room("HTTP", ["EventLoop", "COpenSSL"]),
+
+        // Floor 2.
+        room("AppStore", ["Domain", "Crypto"]),
+        room("Ledger", ["Domain", "Diagnostics", "Crypto", "Postgres", "EventLoop", "Schema"]),
+        room("Operation", ["Domain", "Crypto", "Postgres"]),
+
+        // Floor 3.
+        room("Projecting", ["Domain", "Diagnostics", "Ledger", "Postgres", "EventLoop"]),
+
+        // Floor 4.
+        room(
+            "Entitlements",
+            ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
+
+        // Floor 5.
+        room(
+            "Daemon",
+            [
+                "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore",
+                "Ledger", "Operation", "Projecting", "Entitlements",
+            ]),
+
+        // Floor 6.
+        .executableTarget(name: "subledger", dependencies: ["Daemon"], swiftSettings: strict),
+
+        tests("DomainTests", ["Domain"]),
+    ]
+)

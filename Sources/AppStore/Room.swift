@@ -1,0 +1,1 @@
+// The room `AppStore`: see the table of rooms in README.md.

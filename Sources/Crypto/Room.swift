@@ -1,0 +1,1 @@
+// The room `Crypto`: see the table of rooms in README.md.

@@ -1,0 +1,1 @@
+// The room `Daemon`: see the table of rooms in README.md.

@@ -1,0 +1,1 @@
+// The room `Diagnostics`: see the table of rooms in README.md.

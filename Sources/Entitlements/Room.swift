@@ -1,0 +1,1 @@
+// The room `Entitlements`: see the table of rooms in README.md.

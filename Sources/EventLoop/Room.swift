@@ -1,0 +1,1 @@
+// The room `EventLoop`: see the table of rooms in README.md.

@@ -1,0 +1,1 @@
+// The room `HTTP`: see the table of rooms in README.md.

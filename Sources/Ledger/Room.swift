@@ -1,0 +1,1 @@
+// The room `Ledger`: see the table of rooms in README.md.

@@ -1,0 +1,1 @@
+// The room `Operation`: see the table of rooms in README.md.

@@ -1,0 +1,1 @@
+// The room `Postgres`: see the table of rooms in README.md.

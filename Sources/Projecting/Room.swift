@@ -1,0 +1,1 @@
+// The room `Projecting`: see the table of rooms in README.md.

@@ -1,0 +1,20 @@
+/// One step of the schema, embedded in the program.
+public struct Migration: Sendable {
+    /// The number that the file's name begins with, from 1, without gaps.
+    public let number: Int
+    /// The file's name without its ending, such as `0001_ledger`.
+    public let name: String
+    /// The text of the file.
+    public let sql: String
+
+    /// Every migration, in order.
+    public static let all: [Migration] = [
+        Migration(number: 1, name: "0001_ledger", bytes: PackageResources._001_ledger_sql)
+    ]
+
+    private init(number: Int, name: String, bytes: [UInt8]) {
+        self.number = number
+        self.name = name
+        self.sql = String(decoding: bytes, as: UTF8.self)
+    }
+}
