@@ -44,7 +44,9 @@ public struct Notice: Sendable, Hashable {
 
     /// The line's stream, or the app's stream for what belongs to no line.
     public var stream: StreamID {
-        if let original { .line(environment, original) } else {
+        if let original {
+            .line(environment, original)
+        } else {
             .notices(environment, bundle: bundle)
         }
     }
