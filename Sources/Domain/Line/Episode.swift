@@ -37,14 +37,12 @@ struct Episode {
                 + ended.filter { $0 >= named.signedAt }
             return .named(until: max(min(graceExpiresAt, ends.min() ?? graceExpiresAt), expiresAt))
         }
-        guard !isCommitment, let notice = notices.first(where: { $0.announcesGrace }) else {
+        guard !isCommitment, let notice = notices.last(where: { $0.announcesGrace }) else {
             return nil
         }
         // The info that came with the notice names no date either; only a later one ends grace.
         let said = max(notice.signedAt, notice.renewalSignedAt ?? notice.signedAt)
-        let ends =
-            infos.filter { $0.signedAt > said && $0.signedAt >= expiresAt }.map(\.signedAt)
-            + ended
+        let ends = infos.map(\.signedAt).filter { $0 > said } + ended.filter { $0 >= said }
         return .inferred(cap: ends.min())
     }
 
