@@ -64,5 +64,6 @@ let package = Package(
         .executableTarget(name: "subledger", dependencies: ["Daemon"], swiftSettings: strict),
 
         tests("DomainTests", ["Domain"]),
+        tests("EventLoopTests", ["EventLoop"]),
     ]
 )
