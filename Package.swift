@@ -64,5 +64,9 @@ let package = Package(
         .executableTarget(name: "subledger", dependencies: ["Daemon"], swiftSettings: strict),
 
         tests("DomainTests", ["Domain"]),
+        .target(
+            name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
+            swiftSettings: strict),
+        tests("CryptoTests", ["Crypto", "TestSigner"]),
     ]
 )
