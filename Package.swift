@@ -68,5 +68,6 @@ let package = Package(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner"]),
+        tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "TestSigner"]),
     ]
 )
