@@ -65,5 +65,10 @@ let package = Package(
 
         tests("DomainTests", ["Domain"]),
         tests("EventLoopTests", ["EventLoop"]),
+        .target(
+            name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
+            swiftSettings: strict),
+        tests("CryptoTests", ["Crypto", "TestSigner"]),
+        tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "TestSigner"]),
     ]
 )
