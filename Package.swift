@@ -63,6 +63,10 @@ let package = Package(
         // Floor 6.
         .executableTarget(name: "subledger", dependencies: ["Daemon"], swiftSettings: strict),
 
+        .target(
+            name: "TestSupport", dependencies: ["Postgres"], path: "Tests/Support",
+            swiftSettings: strict),
         tests("DomainTests", ["Domain"]),
+        tests("PostgresTests", ["Postgres", "EventLoop", "TestSupport"]),
     ]
 )
