@@ -68,5 +68,6 @@ let package = Package(
             swiftSettings: strict),
         tests("DomainTests", ["Domain"]),
         tests("PostgresTests", ["Postgres", "EventLoop", "TestSupport"]),
+        tests("EventLoopTests", ["EventLoop"]),
     ]
 )
