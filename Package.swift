@@ -64,5 +64,8 @@ let package = Package(
         .executableTarget(name: "subledger", dependencies: ["Daemon"], swiftSettings: strict),
 
         tests("DomainTests", ["Domain"]),
+        tests("DiagnosticsTests", ["Diagnostics"]),
+        tests("DaemonTests", ["Daemon"]),
+        tests("HouseTests", []),
     ]
 )
