@@ -74,5 +74,8 @@ let package = Package(
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner"]),
         tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "TestSigner"]),
+        tests("DiagnosticsTests", ["Diagnostics"]),
+        tests("DaemonTests", ["Daemon"]),
+        tests("HouseTests", []),
     ]
 )
