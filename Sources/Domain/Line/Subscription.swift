@@ -17,6 +17,9 @@ public struct Subscription: Sendable, Hashable {
     var notices: [String: Notice] = [:]
     var bindings: [Placed<LineBinding>] = []
     var presentations: [Placed<Presentation>] = []
+    private var links: [Placed<TokenLink>] = []
+    /// The first entry that could not be read, if any; the fold stands where it was before it.
+    public private(set) var haltedAt: Position?
 
     /// A command with its place, which decides between commands.
     struct Placed<Command: Sendable & Hashable>: Sendable, Hashable {
@@ -44,6 +47,7 @@ public struct Subscription: Sendable, Hashable {
 
     /// Takes one more entry in.
     public mutating func apply(_ entry: Entry) {
+        guard haltedAt == nil else { return }
         position = max(position, entry.position)
         revision = max(revision, entry.revision)
         let event = entry.event
@@ -66,8 +70,11 @@ public struct Subscription: Sendable, Hashable {
             bindings.append(Placed(position: entry.position, command: binding))
         case .presentation(let presentation):
             presentations.append(Placed(position: entry.position, command: presentation))
-        case .tokenLink, .settings, .catalog, .unrecognized:
-            break  // of other streams, or kept without a meaning yet
+        case .tokenLink(let link):
+            links.append(Placed(position: entry.position, command: link))
+        case .unreadable(let place): haltedAt = haltedAt ?? place
+        case .settings, .catalog, .unrecognized:
+            break  // of another fold, or kept without a meaning yet
         }
     }
 
@@ -89,6 +96,11 @@ public struct Subscription: Sendable, Hashable {
             copy.resign(confirmation.signedAt, fingerprint, source)
             renewals.insert(copy)
         }
+    }
+
+    /// Whose token it is, in a token's stream.
+    public var linkedCustomer: CustomerNumber? {
+        links.max { $0.position < $1.position }?.command.customer
     }
 
     /// Whether nothing has been recorded of the line.

@@ -56,6 +56,8 @@ public struct Event: Sendable, Hashable {
         case catalog(CatalogChange)
         /// Kept as recorded; it means nothing here yet.
         case unrecognized(JSON)
+        /// A known form that lacks what it must have: it halts the fold of its stream.
+        case unreadable(Position)
     }
 }
 

@@ -32,6 +32,7 @@ extension Event.Content {
         case .settings(let change): JSON(members: ["settings": change.body])
         case .catalog(let change): JSON(members: ["catalog": change.body])
         case .unrecognized(let body): body
+        case .unreadable: .object([])
         }
     }
 
