@@ -65,5 +65,6 @@ let package = Package(
 
         tests("DomainTests", ["Domain"]),
         tests("EventLoopTests", ["EventLoop"]),
+        tests("HTTPTests", ["HTTP", "EventLoop"]),
     ]
 )
