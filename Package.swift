@@ -77,5 +77,6 @@ let package = Package(
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests("DaemonTests", ["Daemon"]),
         tests("HouseTests", []),
+        tests("HTTPTests", ["HTTP", "EventLoop"]),
     ]
 )

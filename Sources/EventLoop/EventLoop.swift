@@ -76,8 +76,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
 
     /// Runs a body on the loop, after what was enqueued before; never within the call.
     ///
-    /// - Shape: from any thread; a loop that has stopped drops it.
-    public func execute(_ body: @escaping @Sendable () -> Void) {
+    /// - Shape: from any thread; a loop that has stopped drops it and answers false.
+    @discardableResult
+    public func execute(_ body: @escaping @Sendable () -> Void) -> Bool {
         submit(.body(body))
     }
 

@@ -23,6 +23,7 @@ private actor Resident {
 }
 
 /// Runs a body on a loop and waits for what it answers.
+@discardableResult
 private func on<T: Sendable>(
     _ loop: EventLoop, _ body: @escaping @Sendable () -> T
 ) async -> T {
