@@ -1,7 +1,7 @@
 import Crypto
 
 /// A store of our own: an authority like Apple's that signs what a test wants to hear.
-public struct TestStore {
+public struct TestStore: Sendable {
     /// What may be wrong with a chain.
     public struct Chain {
         /// Whether the leaf carries Apple's mark.
@@ -75,7 +75,7 @@ public struct TestStore {
 }
 
 /// Other ways to write the same compact JWS.
-public enum Formatting: CaseIterable {
+public enum Formatting: CaseIterable, Sendable {
     /// Each segment padded with `=`.
     case padded
     /// With `+` and `/`.
