@@ -137,8 +137,16 @@ struct EncodedParameters: Sendable {
         self.formats = Array(repeating: 1, count: parameters.count)
     }
 
-    /// Number of bytes of all values.
-    var byteCount: Int { bytes.count - 1 }
+    /// No values.
+    static let none = EncodedParameters()
+
+    private init() {
+        types = []
+        bytes = [0]
+        starts = []
+        counts = []
+        formats = []
+    }
 
     /// Number of values.
     var count: Int32 { Int32(types.count) }

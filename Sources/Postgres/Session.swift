@@ -6,8 +6,13 @@ internal import Glibc
 /// It closes the connection when it goes away.
 final class Session {
     let pointer: OpaquePointer
-    /// SQLSTATE and text of the last notice since it was last taken.
-    private var notice: ServerError?
+    /// The last notice since it was last taken.
+    private var notice: Notice?
+
+    struct Notice {
+        let text: String
+        let isWarning: Bool
+    }
 
     /// Begins to connect without blocking; go on with `PQconnectPoll`.
     ///
@@ -30,8 +35,11 @@ final class Session {
             pointer,
             { context, result in
                 guard let context, let result else { return }
-                Unmanaged<Session>.fromOpaque(context).takeUnretainedValue().notice =
-                    ServerError(result)
+                let code = ServerResult.field(.sqlstate, of: result) ?? "no code"
+                let message = ServerResult.field(.message, of: result) ?? ""
+                Unmanaged<Session>.fromOpaque(context).takeUnretainedValue().notice = Notice(
+                    text: "\(code): \(message)",
+                    isWarning: ServerResult.field(.severity, of: result) == "WARNING")
             }, Unmanaged.passUnretained(self).toOpaque())
         guard PQstatus(pointer) != CONNECTION_BAD else { throw .notConnected(lastMessage) }
     }
@@ -47,7 +55,7 @@ final class Session {
     }
 
     /// The last notice, which is then forgotten.
-    func takeNotice() -> ServerError? {
+    func takeNotice() -> Notice? {
         defer { notice = nil }
         return notice
     }
@@ -68,13 +76,12 @@ final class Session {
 
     /// Why a COMMIT answered by `result` is no confirmation, or `nil` when it is one.
     ///
-    /// A warning during COMMIT says, for one, that a standby did not confirm.
+    /// A warning during COMMIT says that a standby did not confirm (01000), or that there was no
+    /// transaction any more (25P01).
     func refusal(ofCommit result: ServerResult) -> PostgresError? {
         let tag = Rows(result).commandTag
         guard tag == "COMMIT" else { return .commitRefused("answered \(tag)") }
-        if let notice = takeNotice(), notice.sqlstate.hasPrefix("01") {
-            return .commitRefused("\(notice.sqlstate): \(notice.message)")
-        }
+        if let notice = takeNotice(), notice.isWarning { return .commitRefused(notice.text) }
         return nil
     }
 
