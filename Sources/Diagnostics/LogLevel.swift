@@ -9,6 +9,7 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
     /// What did not work and needs somebody.
     case error
 
+    /// Whether the left matters less.
     public static func < (left: LogLevel, right: LogLevel) -> Bool {
         left.rank < right.rank
     }

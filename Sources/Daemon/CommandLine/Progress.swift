@@ -21,7 +21,7 @@ final class Progress: Sendable {
     init(
         _ label: String, of total: Int64? = nil, unit: String = "entries",
         isTerminal: Bool = isatty(STDERR_FILENO) == 1,
-        write: @escaping @Sendable (String) -> Void = Progress.writeToStandardError
+        write: @escaping @Sendable (String) -> Void = { Progress.writeToStandardError($0) }
     ) {
         state = Mutex(State(meter: ProgressMeter(label: label, total: total, unit: unit)))
         self.isTerminal = isTerminal
