@@ -1,4 +1,3 @@
-public import Domain
 public import Postgres
 
 /// Why the ledger could not be read or opened.

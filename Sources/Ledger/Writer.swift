@@ -83,7 +83,7 @@ public actor Writer {
             waiting.append(Waiting(proposal: proposal, answer: continuation))
             if !isDraining {
                 isDraining = true
-                Task(executorPreference: loop) { await drain() }
+                Task(executorPreference: loop) { await self.drain() }
             }
         }
         return try answer.get()
@@ -132,7 +132,7 @@ public actor Writer {
         repeat {
             do throws(PostgresError) {
                 let session = try await session()
-                try await memory.catchUp(session)
+                try await catchUp(session)
                 try await checkClock(session)
                 let plan = try await Plan(group.map(\.proposal), writer: self, session: session)
                 guard let batch = plan.batch else { return answer(group, plan) }
@@ -165,7 +165,8 @@ public actor Writer {
     /// digest under its number means that it was committed.
     ///
     /// - Returns: false when another writer took the number.
-    private func commit(_ batch: Batch, on session: Connection) async throws(PostgresError) -> Bool {
+    private func commit(_ batch: Batch, on session: Connection) async throws(PostgresError) -> Bool
+    {
         var session = session
         for _ in 0..<20 {
             do throws(PostgresError) {
@@ -173,7 +174,8 @@ public actor Writer {
                 return true
             } catch {
                 switch error {
-                case .server(let problem) where problem.sqlstate == "23505" || problem.sqlstate == "23503":
+                case .server(let problem)
+                where problem.sqlstate == "23505" || problem.sqlstate == "23503":
                     let holder = try await session.query(
                         "select digest from ledger.batch where number = $1",
                         [.int8(batch.head.number)])
@@ -212,6 +214,14 @@ public actor Writer {
         connection = opened
         memory.forgetHead()
         return opened
+    }
+
+    private func catchUp(_ session: Connection) async throws(PostgresError) {
+        guard memory.head == nil else { return }
+        // Only a group in writing touches the memory, and there is one at a time.
+        var level = memory
+        try await level.catchUp(session)
+        memory = level
     }
 
     private func checkClock(_ session: Connection) async throws(PostgresError) {

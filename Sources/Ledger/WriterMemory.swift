@@ -47,7 +47,9 @@ struct WriterMemory {
     mutating func took(_ plan: Plan, _ batch: Batch) {
         head = batch.head
         level = batch.head.position
-        for subscription in plan.known.streams.values { streams[subscription.stream] = subscription }
+        for subscription in plan.known.streams.values {
+            streams[subscription.stream] = subscription
+        }
         for (token, number) in plan.newTokens { tokens[token] = number }
         for (customer, number) in plan.newCustomers { customers[customer] = number }
         settings = plan.known.settings
@@ -56,9 +58,10 @@ struct WriterMemory {
     /// Makes the memory level with the ledger, when that is not known.
     mutating func catchUp(_ session: Connection) async throws(PostgresError) {
         guard head == nil else { return }
+        let newest = try await session.query(HeadRow.sql)
         let current: Head
         do throws(LedgerError) {
-            current = try HeadRow.head(try await session.query(HeadRow.sql))
+            current = try HeadRow.head(newest)
         } catch let .database(error) {
             throw error
         } catch {
@@ -139,7 +142,8 @@ extension EntryRow {
 
 extension Connection {
     /// All entries of some streams, in order, up to a position.
-    func entries(of streams: [StreamID], upTo last: Position) async throws(PostgresError) -> [Entry] {
+    func entries(of streams: [StreamID], upTo last: Position) async throws(PostgresError) -> [Entry]
+    {
         var entries: [Entry] = []
         let rows = try await query(
             StreamQuery.sql, StreamQuery.parameters(streams, upTo: last))
