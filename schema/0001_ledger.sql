@@ -244,7 +244,7 @@ create table projection.token_link (
     token bigint not null,
     customer bigint not null,
     position bigint not null,
-    primary key (generation, token)
+    primary key (generation, token, customer)
 );
 
 create index token_link_by_customer on projection.token_link (generation, customer);
