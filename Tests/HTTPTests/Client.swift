@@ -1,7 +1,8 @@
+import Dispatch
 import Glibc
 
 /// A client that says exactly what it is told, over a blocking socket.
-final class Client {
+final class Client: Sendable {
     private let descriptor: Int32
 
     init(port: UInt16) {
@@ -53,27 +54,32 @@ final class Client {
     }
 
     /// The next bytes; empty at the end, nil when the connection was reset or nothing came.
-    func receive(atMost count: Int = 65_536) -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: count)
-        let received = recv(descriptor, &bytes, count, 0)
-        return received < 0 ? nil : Array(bytes[..<received])
+    func receive(atMost count: Int = 65_536) async -> [UInt8]? {
+        await withCheckedContinuation { continuation in
+            // The threads that run tests are few, and must not wait for a server.
+            DispatchQueue.global().async { [self] in
+                var bytes = [UInt8](repeating: 0, count: count)
+                let received = recv(descriptor, &bytes, count, 0)
+                continuation.resume(returning: received < 0 ? nil : Array(bytes[..<received]))
+            }
+        }
     }
 
-    /// All that comes until a text has come, or the end.
-    func receive(until mark: String) -> String {
-        var text = ""
-        while !text.contains(mark) {
-            guard let bytes = receive(), !bytes.isEmpty else { break }
-            text += String(decoding: bytes, as: UTF8.self)
+    /// All that comes until it ends with a text, or the end.
+    func receive(until mark: String) async -> String {
+        var all: [UInt8] = []
+        while !all.suffix(mark.utf8.count).elementsEqual(mark.utf8) {
+            guard let bytes = await receive(), !bytes.isEmpty else { break }
+            all += bytes
         }
-        return text
+        return String(decoding: all, as: UTF8.self)
     }
 
     /// All that comes until the server closes; nil when it resets.
-    func receiveAll() -> String? {
+    func receiveAll() async -> String? {
         var all: [UInt8] = []
         while true {
-            guard let bytes = receive() else { return nil }
+            guard let bytes = await receive() else { return nil }
             guard !bytes.isEmpty else { return String(decoding: all, as: UTF8.self) }
             all += bytes
         }
