@@ -1,1 +1,0 @@
-// The room `EventLoop`: see the table of rooms in README.md.

@@ -1,1 +1,0 @@
-// The room `HTTP`: see the table of rooms in README.md.
