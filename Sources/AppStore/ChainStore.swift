@@ -21,7 +21,7 @@ final class ChainStore: Sendable {
     /// The chain that this very header carried before.
     func chain(of header: ArraySlice<UInt8>) -> Chain? {
         kept.withLock { kept in
-            guard let index = kept.firstIndex(where: { $0.header[...] == header }) else {
+            guard let index = kept.firstIndex(where: { $0.header[...].isSame(as: header) }) else {
                 return nil
             }
             if index > 0 { kept.insert(kept.remove(at: index), at: 0) }
@@ -32,7 +32,7 @@ final class ChainStore: Sendable {
     /// Keeps a chain that is right in all but its dates, and forgets the least used one.
     func keep(_ chain: Chain, of header: ArraySlice<UInt8>) {
         kept.withLock { kept in
-            guard !kept.contains(where: { $0.header[...] == header }) else { return }
+            guard !kept.contains(where: { $0.header[...].isSame(as: header) }) else { return }
             kept.insert(Kept(header: Array(header), chain: chain), at: 0)
             if kept.count > limit { kept.removeLast() }
         }

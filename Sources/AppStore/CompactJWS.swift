@@ -11,15 +11,17 @@ struct CompactJWS {
 
     /// Takes text apart at its two dots.
     init(_ text: [UInt8]) throws(Refusal) {
-        let parts = CompactJWS.trimmed(text[...])
-            .split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3 else {
+        let whole = CompactJWS.trimmed(text[...])
+        let dot = UInt8(ascii: ".")
+        guard let first = whole.index(of: dot), let last = whole[(first + 1)...].index(of: dot),
+            whole[(last + 1)...].index(of: dot) == nil
+        else {
             throw .malformed("a compact JWS has three segments")
         }
-        guard !parts[0].isEmpty, !parts[1].isEmpty else {
+        guard first > whole.startIndex, last > first + 1 else {
             throw .malformed("a segment is empty")
         }
-        segments = parts
+        segments = [whole[..<first], whole[(first + 1)..<last], whole[(last + 1)...]]
     }
 
     private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -46,7 +48,7 @@ struct Segment {
     init(
         _ arrived: ArraySlice<UInt8>, named name: String, isRight: ([UInt8]) -> Bool
     ) throws(Refusal) {
-        if let bytes = Base64.decode(arrived), !arrived.contains(where: Segment.isForeign) {
+        if let bytes = Base64.decodeURLSafe(arrived) {
             self.init(text: arrived, bytes: bytes, isRewritten: false)
             return
         }
@@ -76,13 +78,5 @@ struct Segment {
             let bytes = Base64.decode(text)
         else { return nil }
         self.init(text: text[...], bytes: bytes, isRewritten: true)
-    }
-
-    /// Whether a character is base64 and yet not of the canonical text.
-    private static func isForeign(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="), ...UInt8(ascii: " "): true
-        default: false
-        }
     }
 }

@@ -20,7 +20,7 @@ public struct Interpreter: Sendable {
         _ signedPayload: [UInt8], receivedAt: Instant, source: Source = .notification
     ) -> Outcome {
         interpret(signedPayload, receivedAt: receivedAt) { jws throws(Failure) in
-            let parts = try NotificationParts(jws, verifier: verifier, receivedAt: receivedAt)
+            let parts = try NotificationParts(jws, verifier: verifier)
             let reading = NotificationReading(apps: apps, receivedAt: receivedAt, source: source)
             return try Failure.lift { () throws(Hold) in try reading.observation(parts) }
         }

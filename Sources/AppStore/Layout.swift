@@ -51,6 +51,7 @@ struct Layout: Equatable {
     /// Three canonical segments, joined and written this way.
     func write(_ segments: [[UInt8]]) -> [UInt8] {
         var text: [UInt8] = []
+        text.reserveCapacity(segments.reduce(16) { $0 + $1.count })
         for segment in segments {
             if !text.isEmpty { text.append(UInt8(ascii: ".")) }
             text += isStandard ? segment.map(standard) : segment

@@ -9,11 +9,13 @@ struct NotificationParts {
     let appTransaction: VerifiedJWS?
 
     /// Proves what is nested in a proved notification: its signature says nothing about them.
-    init(_ outer: VerifiedJWS, verifier: Verifier, receivedAt: Instant) throws(Failure) {
+    ///
+    /// A nested text without a date is as old as the notification around it.
+    init(_ outer: VerifiedJWS, verifier: Verifier) throws(Failure) {
         func verify(_ text: String?, _ name: String) throws(Failure) -> VerifiedJWS? {
             guard let text else { return nil }
             do throws(Refusal) {
-                return try verifier.verify(Array(text.utf8), receivedAt: receivedAt)
+                return try verifier.verify(Array(text.utf8), receivedAt: outer.effectiveAt)
             } catch {
                 switch error {
                 case .malformed(let detail):

@@ -38,7 +38,7 @@ struct TemplateReader {
         let signature = try run()
         return layout.write([
             header, Base64.encodedBytes(payload, as: .urlSafe),
-            Base64.encodedBytes(signature, as: .urlSafe),
+            Base64.encodedBytes(Array(signature), as: .urlSafe),
         ])
     }
 

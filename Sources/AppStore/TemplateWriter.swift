@@ -36,7 +36,9 @@ struct TemplateWriter {
     }
 
     private mutating func digest(of header: ArraySlice<UInt8>) -> Digest {
-        if let known = certificates.first(where: { $0.value[...] == header }) { return known.key }
+        if let known = certificates.first(where: { $0.value[...].isSame(as: header) }) {
+            return known.key
+        }
         let digest = SHA256.digest(of: header)
         certificates[digest] = Array(header)
         return digest
@@ -122,13 +124,21 @@ struct StringRanges: Sequence, IteratorProtocol {
     }
 
     mutating func next() -> Range<Int>? {
-        guard let start = bytes[index...].firstIndex(of: UInt8(ascii: "\"")) else { return nil }
-        var end = start + 1
-        while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
-            end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
+        let mark = UInt8(ascii: "\"")
+        guard let start = bytes[index...].index(of: mark),
+            var end = bytes[(start + 1)...].index(of: mark)
+        else { return nil }
+        while isEscaped(at: end, since: start) {
+            guard let next = bytes[(end + 1)...].index(of: mark) else { return nil }
+            end = next
         }
-        guard end < bytes.count else { return nil }
         index = end + 1
         return (start + 1)..<end
+    }
+
+    /// Whether an odd number of backslashes stands before a place.
+    private func isEscaped(at place: Int, since start: Int) -> Bool {
+        let slashes = bytes[(start + 1)..<place].reversed().prefix { $0 == UInt8(ascii: "\\") }
+        return !slashes.count.isMultiple(of: 2)
     }
 }

@@ -36,12 +36,19 @@ public enum Base64 {
         return text.withUTF8 { decode($0, spaces: spaces) }
     }
 
+    /// The bytes that a text in the URL-safe alphabet writes, without padding or white space.
+    ///
+    /// - Shape: `nil` for every other text, even where `decode` would read it.
+    public static func decodeURLSafe(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        text.withUnsafeBufferPointer { decodeExactly($0, urlSafeValues) }
+    }
+
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, spaces: Space
     ) -> [UInt8]? {
-        if let bytes = decodeExactly(text) { return bytes }
+        if let bytes = decodeExactly(text, values) { return bytes }
         guard let compact = normalized(text, spaces: spaces) else { return nil }
-        return compact.withUnsafeBufferPointer { decodeExactly($0) }
+        return compact.withUnsafeBufferPointer { decodeExactly($0, values) }
     }
 
     /// The text in the URL-safe alphabet, without padding or white space.
@@ -82,7 +89,9 @@ public enum Base64 {
     }
 
     /// Decodes text that has nothing but characters of an alphabet.
-    private static func decodeExactly(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+    private static func decodeExactly(
+        _ text: UnsafeBufferPointer<UInt8>, _ values: [UInt8]
+    ) -> [UInt8]? {
         let count = text.count
         guard count % 4 != 1 else { return nil }
         let whole = count / 4
@@ -127,34 +136,44 @@ public enum Base64 {
     }
 
     /// The text that writes these bytes, as ASCII.
-    public static func encodedBytes(
-        _ bytes: some Collection<UInt8>, as alphabet: Alphabet
-    ) -> [UInt8] {
+    public static func encodedBytes(_ bytes: [UInt8], as alphabet: Alphabet) -> [UInt8] {
         let characters = alphabet == .standard ? standardCharacters : urlSafeCharacters
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var word: UInt32 = 0
-        var held = 0
-        for byte in bytes {
-            word = word << 8 | UInt32(byte)
-            held += 1
-            guard held == 3 else { continue }
-            for shift in stride(from: UInt32(18), through: 0, by: -6) {
-                text.append(characters[Int(word >> shift & 63)])
+        let rest = bytes.count % 3
+        let tail = rest == 0 ? 0 : alphabet == .standard ? 4 : rest + 1
+        let size = bytes.count / 3 * 4 + tail
+        return [UInt8](unsafeUninitializedCapacity: size) { output, initialized in
+            bytes.withUnsafeBufferPointer { bytes in
+                characters.withUnsafeBufferPointer { characters in
+                    encode(bytes, characters, into: output)
+                }
             }
-            word = 0
-            held = 0
+            initialized = size
         }
-        if held > 0 {
-            word <<= held == 1 ? 16 : 8
-            for index in 0...held {
-                text.append(characters[Int(word >> UInt32(18 - 6 * index) & 63)])
-            }
-            if alphabet == .standard {
-                text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - held))
+    }
+
+    private static func encode(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ characters: UnsafeBufferPointer<UInt8>,
+        into output: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        var target = 0
+        func write(_ word: UInt32, _ count: UInt32) {
+            for index in 0..<count {
+                output[target] = characters[Int(word >> (18 &- 6 &* index) & 63)]
+                target &+= 1
             }
         }
-        return text
+        let whole = bytes.count / 3 * 3
+        for source in stride(from: 0, to: whole, by: 3) {
+            let high = UInt32(bytes[source]) << 16 | UInt32(bytes[source &+ 1]) << 8
+            write(high | UInt32(bytes[source &+ 2]), 4)
+        }
+        guard whole < bytes.count else { return }
+        let second = whole + 1 < bytes.count ? UInt32(bytes[whole + 1]) << 8 : 0
+        write(UInt32(bytes[whole]) << 16 | second, UInt32(bytes.count - whole) + 1)
+        while target < output.count {
+            output[target] = UInt8(ascii: "=")
+            target += 1
+        }
     }
 
     private static let foreign: UInt8 = 0x80
@@ -164,13 +183,16 @@ public enum Base64 {
     private static let urlSafeCharacters = letters + Array("-_".utf8)
 
     /// The value of each character in either alphabet, `foreign` for all others.
-    private static let values: [UInt8] = {
+    private static let values = table(of: [standardCharacters, urlSafeCharacters])
+    private static let urlSafeValues = table(of: [urlSafeCharacters])
+
+    private static func table(of alphabets: [[UInt8]]) -> [UInt8] {
         var values = [UInt8](repeating: foreign, count: 256)
-        for alphabet in [standardCharacters, urlSafeCharacters] {
+        for alphabet in alphabets {
             for (value, character) in alphabet.enumerated() {
                 values[Int(character)] = UInt8(value)
             }
         }
         return values
-    }()
+    }
 }

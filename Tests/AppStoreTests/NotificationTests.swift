@@ -182,6 +182,25 @@ struct NotificationTests {
         #expect(undated.flags == ["no_signed_date"])
     }
 
+    @Test("dates what it carries undated, so that an archive verifies for ever")
+    func archive() throws {
+        var chain = TestStore.Chain()
+        chain.leafValidity = (1_749_000_000_000, 1_751_000_000_000)
+        let sample = try Sample(try TestStore(chain))
+        let late = Instant(milliseconds: 1_800_000_000_000)
+        let bare = try sample.transaction(["signedDate": nil])
+        let data: [String: String?] = ["signedTransactionInfo": "\"\(bare)\""]
+        let outcome = sample.notify(try sample.notification(data: data), at: late)
+        let statement = try #require(outcome.observation?.transaction?.content)
+        #expect(statement.signedAt == Instant(milliseconds: 1_749_999_990_000))
+        #expect(statement.flags == ["no_signed_date"])
+        let undated = try sample.notification(
+            ["signedDate": nil],
+            data: data.merging(["signedRenewalInfo": nil]) { first, _ in first })
+        #expect(sample.notify(undated, at: late).reason == "bad_certificate")
+        #expect(sample.notify(undated).reason == nil)
+    }
+
     @Test("of a type not known yet is believed and flagged")
     func unknownType() throws {
         let sample = try Sample()

@@ -43,6 +43,14 @@ struct Base64Tests {
         #expect(Base64.decode(text) == nil)
     }
 
+    @Test("is strict where the URL-safe form alone is meant")
+    func strict() {
+        #expect(Base64.decodeURLSafe(Array("--__AA".utf8)[...]) == [0xFB, 0xEF, 0xFF, 0x00])
+        for text in ["--__AA==", "++//AA", "--__ AA", "--__AA\n", "A"] {
+            #expect(Base64.decodeURLSafe(Array(text.utf8)[...]) == nil)
+        }
+    }
+
     @Test("reads back whatever it wrote")
     func roundTrip() {
         for count in 0..<200 {
