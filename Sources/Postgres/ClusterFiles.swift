@@ -36,7 +36,8 @@ struct ClusterFiles: Sendable {
         if let note = Files.text(of: socketNote), isPrivate(note, user) { return note }
         var template = Array("/tmp/pg-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Files.failure("/tmp/pg-XXXXXX") }
-        let made = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let made = String(
+            decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         guard chown(made, user.user, user.group) == 0 else { throw Files.failure(made) }
         try Files.write(made, to: socketNote)
         return made

@@ -62,7 +62,8 @@ final class Exchange {
     /// Answers the caller because the session ended.
     func finish(lost reason: String) {
         if let failure { return finish(.failure(failure)) }
-        finish(.failure(isAtomic && state == .sent ? .commitUnknown(reason) : .connectionLost(reason)))
+        finish(
+            .failure(isAtomic && state == .sent ? .commitUnknown(reason) : .connectionLost(reason)))
     }
 
     /// Answers the caller because its time is over and so the session was ended.

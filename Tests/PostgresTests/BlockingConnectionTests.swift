@@ -68,7 +68,8 @@ struct BlockingConnectionTests {
     func serverErrors() async throws {
         let connection = try await BlockingConnection.open(await TestCluster.freshDatabase())
         try await connection.execute(
-            script: "create table t (n int constraint only_once primary key); insert into t values (1)")
+            script:
+                "create table t (n int constraint only_once primary key); insert into t values (1)")
         let error = await #expect(throws: PostgresError.self) {
             try await connection.query("insert into t values ($1)", [.int4(1)])
         }

@@ -35,6 +35,14 @@ private func postmaster(in directory: String) throws -> pid_t {
                 decoding: line.prefix { $0 >= 0x30 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)))
 }
 
+/// Kills the server and waits until it is gone; the caller started it.
+private func killPostmaster(in directory: String) throws {
+    let process = try postmaster(in: directory)
+    kill(process, SIGKILL)
+    var status: Int32 = 0
+    #expect(waitpid(process, &status, 0) == process)
+}
+
 private func answer(of cluster: Cluster) async throws -> Int64 {
     let connection = try await BlockingConnection.open(cluster.connectionString)
     return try await connection.query("select 42::bigint").only().int8(0)
@@ -69,14 +77,14 @@ struct ClusterTests {
             let cluster = try Cluster.open(directory: directory + "/db")
             let connection = try await BlockingConnection.open(cluster.connectionString)
             try await connection.execute(script: "create table t as select 7::bigint as n")
-            // Its backend must notice that the postmaster died.
-            kill(try postmaster(in: directory + "/db"), SIGKILL)
+            // The connection's server process outlives its postmaster for a moment.
+            try killPostmaster(in: directory + "/db")
             #expect(try cluster.restartIfDead())
             #expect(try !cluster.restartIfDead())
             let again = try await BlockingConnection.open(cluster.connectionString)
             #expect(try await again.query("select n from t").only().int8(0) == 7)
 
-            kill(try postmaster(in: directory + "/db"), SIGKILL)
+            try killPostmaster(in: directory + "/db")
             cluster.release()
             let reopened = try Cluster.open(directory: directory + "/db")
             let third = try await BlockingConnection.open(reopened.connectionString)
