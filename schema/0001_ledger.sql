@@ -239,6 +239,8 @@ create table projection.holding (
     primary key (generation, customer, bucket, stream)
 );
 
+create index holding_by_stream on projection.holding (generation, bucket, stream);
+
 create table projection.token_link (
     generation bigint not null,
     token bigint not null,

@@ -47,6 +47,9 @@ public struct Verdicts: Sendable, Hashable {
     public var freshUntil: Instant?
     /// The last instant up to the one asked about at which time alone may have changed it.
     public var freshSince: Instant?
+
+    /// The verdicts about somebody who never held anything.
+    public static let none = Verdicts(entitlements: [], freshUntil: nil, freshSince: nil)
 }
 
 /// What a customer's answer is computed from: lines as merged, links, settings.
