@@ -45,6 +45,11 @@ public final class AnswerReader: Sendable {
         return view
     }
 
+    /// The last position.
+    public func head() async throws(LedgerError) -> Position {
+        try await reader.head().position
+    }
+
     /// A line as known at a position, and whose it is; `nil` when nothing is recorded of it.
     public func line(
         _ environment: Environment, _ original: String, knownAt: Position? = nil

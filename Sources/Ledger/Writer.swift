@@ -89,6 +89,13 @@ public actor Writer {
         return try answer.get()
     }
 
+    /// Whether a session for appending can be had at this moment.
+    public func canStore() async -> Bool {
+        guard !isClosing else { return false }
+        if isDraining { return true }
+        return (try? await session()) != nil
+    }
+
     /// Number of proposals that wait.
     public var load: Int { waiting.count }
 

@@ -173,7 +173,9 @@ public struct Settings: Sendable, Hashable {
         var next = self
         switch entry.event.content {
         case .settings(let change): next.changes.append(change)
-        case .catalog(let change): next.catalogs.append(change)
+        case .catalog(let change):
+            next.catalogs.append(change)
+            next.catalogIsFromConfiguration = entry.event.key.hasPrefix(entry.event.kind.name)
         default: break
         }
         next.position = entry.position
@@ -201,6 +203,9 @@ public struct Settings: Sendable, Hashable {
         }
         return nil
     }
+
+    /// Whether the newest catalogue came with the configuration, not over HTTP.
+    public private(set) var catalogIsFromConfiguration = true
 
     /// Whether any catalogue has ever named a product.
     public func hasNamed(_ product: String) -> Bool {
