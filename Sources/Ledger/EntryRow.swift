@@ -17,6 +17,14 @@ struct EntryRow: Sendable {
         digest = EntryRow.digest(entry, body: body)
     }
 
+    /// The row of an entry that was read, with the text of its body as recorded.
+    init(_ entry: Entry, body: String) {
+        bucket = Bucket.of(entry.event.stream)
+        self.entry = entry
+        self.body = body
+        digest = EntryRow.digest(entry, body: body)
+    }
+
     /// What the chain covers of an entry: all of it.
     static func digest(_ entry: Entry, body: String) -> Digest {
         let event = entry.event

@@ -7,13 +7,7 @@ enum Command: String, CaseIterable, Sendable {
     case entitlements
     case timeline
     case replay
-    case projectionsList = "projections list"
-    case projectionsRebuild = "projections rebuild"
-    case projectionsVerify = "projections verify"
     case verify
-    case quarantineList = "quarantine list"
-    case quarantineShow = "quarantine show"
-    case quarantineReprocess = "quarantine reprocess"
     case keysCreate = "keys create"
     case keysList = "keys list"
     case keysRevoke = "keys revoke"

@@ -15,6 +15,11 @@ extension Configuration {
 
     /// The interpreter of signed text, with the configured roots.
     func interpreter() throws(DaemonError) -> Interpreter {
+        Interpreter(apps: storeApps, verifier: try verifier())
+    }
+
+    /// The verifier of signatures, with the configured roots.
+    func verifier() throws(DaemonError) -> Verifier {
         var roots: [Certificate] = []
         for path in apple.rootCertificates {
             guard let data = FileManager.default.contents(atPath: path) else {
@@ -26,7 +31,7 @@ extension Configuration {
                 throw .fileUnusable(path, why: "no certificate, neither DER nor PEM")
             }
         }
-        return Interpreter(apps: storeApps, verifier: Verifier(roots: roots))
+        return Verifier(roots: roots)
     }
 
     /// The settings that decide answers, as the record holds them.

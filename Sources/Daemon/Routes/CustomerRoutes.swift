@@ -80,12 +80,8 @@ struct CustomerRoutes: Sendable {
         -> Response
     {
         let (asked, view) = try await view(request, path[0])
-        let entries: [Entry]
-        do throws(LedgerError) {
-            entries = try await Timeline.entries(
-                of: view, environment: asked.question.environment, reader)
-        } catch {
-            throw Problem(error)
+        let entries = try await reading { () throws(LedgerError) in
+            try await Timeline.entries(of: view, reader)
         }
         let told = entries.map { entry in
             JSON.object([
@@ -110,33 +106,22 @@ struct CustomerRoutes: Sendable {
             request, allowed: CustomerRoutes.parameters.subtracting(["environment", "app"]))
         var asked = try await asked(query, customer: "")
         asked.question.environment = environment
-        do throws(LedgerError) {
-            guard
-                let found = try await answers.line(
-                    environment, original, knownAt: asked.question.knownAt)
-            else { throw Problem.unknown("the line \(environment.name)/\(original)") }
-            let owners = found.line.tenures(found.links, found.settings).map(\.customer)
-            let answer = LineAnswer(
-                line: found.line, links: found.links, settings: found.settings,
-                position: found.position, names: try await answers.names(of: Set(owners)))
-            return .json(answer.rendered(at: asked.question.at))
-        } catch let error as LedgerError {
-            throw Problem(error)
-        } catch let error as Problem {
-            throw error
-        } catch {
-            throw .unavailable("SL010", "\(error)")
+        let known = asked.question.knownAt
+        let found = try await reading { () throws(LedgerError) in
+            try await answers.line(environment, original, knownAt: known)
         }
+        guard let found else { throw .unknown("the line \(environment.name)/\(original)") }
+        let owners = found.line.tenures(found.links, found.settings).map(\.customer)
+        let answer = LineAnswer(
+            line: found.line, links: found.links, settings: found.settings,
+            position: found.position, names: try await names(Set(owners)))
+        return .json(answer.rendered(at: asked.question.at))
     }
 
     private func names(_ numbers: Set<CustomerNumber>) async throws(Problem)
         -> [CustomerNumber: String]
     {
-        do throws(LedgerError) {
-            return try await answers.names(of: numbers)
-        } catch {
-            throw Problem(error)
-        }
+        try await reading { () throws(LedgerError) in try await answers.names(of: numbers) }
     }
 
     private func view(_ request: Request, _ customer: String) async throws(Problem)
@@ -144,11 +129,10 @@ struct CustomerRoutes: Sendable {
     {
         let query = try Reading.query(request, allowed: CustomerRoutes.parameters)
         let asked = try await asked(query, customer: Reading.customer(customer))
-        do throws(LedgerError) {
-            return (asked, try await answers.view(asked.question))
-        } catch {
-            throw Problem(error)
+        let view = try await reading { () throws(LedgerError) in
+            try await answers.view(asked.question)
         }
+        return (asked, view)
     }
 
     /// Reads the parameters, and waits for the position that the read must be level with.
@@ -163,45 +147,33 @@ struct CustomerRoutes: Sendable {
         guard query["asKnownAt"] == nil || query["asKnownPosition"] == nil else {
             throw .badRequest("`asKnownAt` and `asKnownPosition` exclude each other")
         }
-        do throws(LedgerError) {
-            if let number = try position(query) {
-                let head = try await answers.head()
-                guard number <= head.number else {
-                    throw Problem.badRequest(
-                        "`asKnownPosition` is beyond the head, which is at \(head)")
-                }
-                question.knownAt = Position(number)
-                return Asked(question: question, isSettled: nil, isPinned: true)
+        if let number = try Reading.number(query, "asKnownPosition", 0...Int64.max) {
+            let head = try await head()
+            guard number <= head.number else {
+                throw .badRequest("`asKnownPosition` is beyond the head, which is at \(head)")
             }
-            if let text = query["asKnownAt"] {
-                let known = try await reader.position(
-                    knownAt: try Reading.instant(text, "asKnownAt"))
-                question.knownAt = known.position
-                return Asked(question: question, isSettled: known.isSettled, isPinned: true)
+            question.knownAt = Position(number)
+            return Asked(question: question, isSettled: nil, isPinned: true)
+        }
+        if let text = query["asKnownAt"] {
+            let instant = try Reading.instant(text, "asKnownAt")
+            let known = try await reading { () throws(LedgerError) in
+                try await reader.position(knownAt: instant)
             }
-        } catch let error as LedgerError {
-            throw Problem(error)
-        } catch let error as Problem {
-            throw error
-        } catch {
-            throw .unavailable("SL010", "\(error)")
+            question.knownAt = known.position
+            return Asked(question: question, isSettled: known.isSettled, isPinned: true)
         }
         return Asked(question: question, isSettled: nil, isPinned: false)
     }
 
-    private func position(_ query: [String: String]) throws(Problem) -> Int64? {
-        try Reading.number(query, "asKnownPosition", 0...Int64.max)
+    private func head() async throws(Problem) -> Position {
+        try await reading { () throws(LedgerError) in try await answers.head() }
     }
 
     private func wait(for position: Position) async throws(Problem) {
         let deadline = ContinuousClock.now + .seconds(10)
         while true {
-            let head: Position
-            do throws(LedgerError) {
-                head = try await answers.head()
-            } catch {
-                throw Problem(error)
-            }
+            let head = try await head()
             if head >= position { return }
             guard ContinuousClock.now < deadline else { throw .notReached(head) }
             try? await loop.sleep(for: .milliseconds(50))
@@ -239,7 +211,7 @@ struct CustomerRoutes: Sendable {
 /// A customer's entries, in the order in which they happened.
 enum Timeline {
     static func entries(
-        of view: CustomerView, environment: Environment, _ reader: LedgerReader
+        of view: CustomerView, _ reader: LedgerReader
     ) async throws(LedgerError) -> [Entry] {
         let mine = view.holdings.lines.filter { line in
             line.tenures(view.holdings.links, view.holdings.settings)

@@ -30,29 +30,26 @@ struct FeedRoutes: Sendable {
         let limit = Int(try Reading.number(query, "limit", 1...1_000) ?? 100)
         let wait = try Reading.number(query, "wait", 0...30) ?? 0
         let deadline = ContinuousClock.now + .seconds(wait)
-        do throws(LedgerError) {
-            let filter = try await filter(query)
-            while true {
+        let filter = try await filter(query)
+        while true {
+            let (head, found) = try await reading { () throws(LedgerError) in
                 let head = try await reader.head().position
-                let found = try await reader.entries(
-                    after: after, upTo: head, atMost: limit, filter: filter)
-                if found.isEmpty, ContinuousClock.now < deadline {
-                    try? await loop.sleep(for: .milliseconds(100))
-                    continue
-                }
-                let next = found.count == limit ? found.last?.position.number : nil
-                return .json(
-                    .object([
-                        .init("entries", .array(found.map(\.rendered))),
-                        .init("next", .figure(next)), .init("position", .integer(head.number)),
-                    ]))
+                return (
+                    head,
+                    try await reader.entries(
+                        after: after, upTo: head, atMost: limit, filter: filter)
+                )
             }
-        } catch let error as LedgerError {
-            throw Problem(error)
-        } catch let error as Problem {
-            throw error
-        } catch {
-            throw .unavailable("SL010", "\(error)")
+            if found.isEmpty, ContinuousClock.now < deadline {
+                try? await loop.sleep(for: .milliseconds(100))
+                continue
+            }
+            let next = found.count == limit ? found.last?.position.number : nil
+            return .json(
+                .object([
+                    .init("entries", .array(found.map(\.rendered))),
+                    .init("next", .figure(next)), .init("position", .integer(head.number)),
+                ]))
         }
     }
 
@@ -68,21 +65,17 @@ struct FeedRoutes: Sendable {
             filter.stream = .line(environment, try Reading.original(parts.last ?? ""))
         }
         if let customer = query["customer"] {
-            do throws(LedgerError) {
-                filter.customer = try await answers.streams(of: Reading.customer(customer))
-            } catch {
-                throw Problem(error)
+            let id = try Reading.customer(customer)
+            filter.customer = try await reading { () throws(LedgerError) in
+                try await answers.streams(of: id)
             }
         }
         return filter
     }
 
     @Sendable private func head(_: Request, _: [String]) async throws(Problem) -> Response {
-        do throws(LedgerError) {
-            return .json(signer.signed(try await reader.head()))
-        } catch {
-            throw Problem(error)
-        }
+        let head = try await reading { () throws(LedgerError) in try await reader.head() }
+        return .json(signer.signed(head))
     }
 }
 

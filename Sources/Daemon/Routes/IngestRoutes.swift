@@ -138,7 +138,7 @@ struct IngestRoutes: Sendable {
         -> String?
     {
         guard let line = observation.stream?.line else { return nil }
-        do throws(LedgerError) {
+        return try await reading { () throws(LedgerError) -> String? in
             guard let found = try await answers.line(line.environment, line.original) else {
                 return nil
             }
@@ -149,8 +149,6 @@ struct IngestRoutes: Sendable {
             }
             let name = try await answers.names(of: [owner.customer])[owner.customer]
             return presenter == nil || name == presenter ? name : "owned_by_other"
-        } catch {
-            throw Problem(error)
         }
     }
 
@@ -208,11 +206,7 @@ struct IngestRoutes: Sendable {
     }
 
     private func head() async throws(Problem) -> Position {
-        do throws(LedgerError) {
-            return try await answers.head()
-        } catch {
-            throw Problem(error)
-        }
+        try await reading { () throws(LedgerError) in try await answers.head() }
     }
 
     private func hold(
@@ -228,7 +222,7 @@ struct IngestRoutes: Sendable {
                 Observing.evidence(signed, source: source, receivedAt: SystemClock.now),
                 reason: reason.rawValue, detail: detail, draw: Ground.draw)
         } catch {
-            throw .unavailable("SL003", "nothing was stored: \(error)")
+            throw .unavailable("SL053", "nothing was stored: \(error)")
         }
         if case .full = kept {
             throw .unavailable("SL051", "too much is held for the reason \(reason.rawValue)")

@@ -40,19 +40,18 @@ final class KeyRing: Sendable {
         }
         if let known, let age, age < KeyRing.freshness { return known.roles }
         if known == nil, let age, age < KeyRing.patience { throw .unauthorized }
+        let valid: [String: APIKey]
         do throws(PostgresError) {
-            let valid = try await keys.valid()
-            memory.withLock { memory in
-                memory.keys = valid
-                memory.readAt = .now
-            }
-            guard let key = valid[digest] else { throw Problem.unauthorized }
-            return key.roles
-        } catch let error as Problem {
-            throw error
+            valid = try await keys.valid()
         } catch {
             throw .unavailable("SL049", "API keys cannot be read now")
         }
+        memory.withLock { memory in
+            memory.keys = valid
+            memory.readAt = .now
+        }
+        guard let key = valid[digest] else { throw .unauthorized }
+        return key.roles
     }
 }
 

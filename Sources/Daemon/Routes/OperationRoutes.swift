@@ -22,22 +22,12 @@ struct OperationRoutes: Sendable {
     }
 
     @Sendable private func ready(_: Request, _: [String]) async throws(Problem) -> Response {
-        do throws(LedgerError) {
-            let head = try await answers.head()
-            guard await writer.canStore() else {
-                throw Problem.unavailable("SL003", "the ledger cannot store now")
-            }
-            return .json(
-                JSON(members: [
-                    "status": .string("ready"), "position": .integer(head.number),
-                ]))
-        } catch let error as LedgerError {
-            throw Problem(error)
-        } catch let error as Problem {
-            throw error
-        } catch {
-            throw .unavailable("SL010", "\(error)")
+        let head = try await reading { () throws(LedgerError) in try await answers.head() }
+        guard await writer.canStore() else {
+            throw .unavailable("SL052", "the ledger cannot store now")
         }
+        return .json(
+            JSON(members: ["status": .string("ready"), "position": .integer(head.number)]))
     }
 
     @Sendable private func scrape(_: Request, _: [String]) async throws(Problem) -> Response {

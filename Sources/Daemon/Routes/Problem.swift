@@ -118,3 +118,12 @@ extension Problem {
         self = .unavailable(error.code, "the ledger cannot be read now")
     }
 }
+
+/// Runs a reading of the ledger; its errors become problems.
+func reading<T>(_ body: () async throws(LedgerError) -> T) async throws(Problem) -> T {
+    do throws(LedgerError) {
+        return try await body()
+    } catch {
+        throw Problem(error)
+    }
+}
