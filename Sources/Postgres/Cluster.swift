@@ -100,6 +100,7 @@ public final class Cluster: Sendable {
         defer { start.close() }
         guard users.take(.exclusive) else { return }
         Server(files: files, user: user, socketDirectory: socketDirectory, log: log).stop()
+        if socketDirectory != files.directory { rmdir(socketDirectory) }
     }
 
     private static func lockStart(_ files: ClusterFiles) throws(ClusterError) -> FileLock {

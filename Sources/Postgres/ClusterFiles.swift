@@ -33,7 +33,11 @@ struct ClusterFiles: Sendable {
     /// - Source: Linux, unix(7): a socket's path has at most 107 bytes.
     func chosenSocketDirectory(for user: ClusterUser) throws(ClusterError) -> String {
         if (directory + "/.s.PGSQL.5432").utf8.count <= 107 { return directory }
-        if let note = Files.text(of: socketNote), isPrivate(note, user) { return note }
+        if let note = Files.text(of: socketNote) {
+            // Gone when the last user left, or the machine started anew.
+            if mkdir(note, 0o700) == 0, chown(note, user.user, user.group) == 0 { return note }
+            if isPrivate(note, user) { return note }
+        }
         var template = Array("/tmp/pg-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Files.failure("/tmp/pg-XXXXXX") }
         let made = String(

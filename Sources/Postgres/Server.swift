@@ -25,13 +25,12 @@ struct Server {
                 // No lock file yet, or none any more: then it has ended.
                 if !Postmaster.isAlive(process, in: files.data) && !isStarting(process) {
                     let said = Files.text(of: files.log, after: logStart) ?? ""
-                    guard said.contains("is still in use") else {
-                        throw .programFailed(
-                            "postgres", status: 1, output: said)
+                    guard Self.refusals.contains(where: said.contains) else {
+                        throw .programFailed("postgres", status: 1, output: said)
                     }
                     // Processes of a server that was killed are still ending.
                     refusals += 1
-                    if refusals % 20 == 0 { endOrphans() }
+                    if refusals % 20 == 0 { clearRemains() }
                     started = nil
                 }
             } else {
@@ -85,8 +84,17 @@ struct Server {
         return waitpid(process, &status, WNOHANG) == 0
     }
 
-    private func endOrphans() {
+    /// What the server says while a server that was killed is not quite gone.
+    private static let refusals = ["is still in use", "postmaster.pid\" already exists"]
+
+    /// Ends what a dead server left behind, and removes its lock file, which would go on to
+    /// refuse us if its process was never collected or another one has got its number.
+    ///
+    /// The server also finds its predecessor's processes by their shared memory, whose key
+    /// comes from the data directory, so two servers at once stay impossible.
+    private func clearRemains() {
         guard Postmaster(data: files.data) == nil else { return }
+        unlink(files.data + "/postmaster.pid")
         for process in Postmaster.orphans(of: files.data) {
             log("ending process \(process), left over by a PostgreSQL server that was killed")
             kill(process, SIGQUIT)

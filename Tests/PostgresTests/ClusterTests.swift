@@ -92,6 +92,23 @@ struct ClusterTests {
         }
     }
 
+    @Test("starts again although a busy process of the killed server lives on")
+    func busyOrphan() async throws {
+        try await withDirectory { directory in
+            let cluster = try Cluster.open(directory: directory + "/db")
+            let busy = try await BlockingConnection.open(cluster.connectionString)
+            let watcher = try await BlockingConnection.open(cluster.connectionString)
+            let loop = "do $$ begin loop perform 1; end loop; end $$"
+            let endless = Task { try await busy.execute(script: loop) }
+            let active = "select 1 from pg_stat_activity where state = 'active' and query = $1"
+            while try await watcher.query(active, [.text(loop)]).isEmpty {}
+            try killPostmaster(in: directory + "/db")
+            #expect(try cluster.restartIfDead())
+            #expect(try await answer(of: cluster) == 42)
+            await #expect(throws: PostgresError.self) { try await endless.value }
+        }
+    }
+
     @Test("puts its socket elsewhere when the path of its directory is too long for one")
     func longPath() async throws {
         try await withDirectory { directory in
