@@ -55,7 +55,7 @@ struct Asking {
     private func tell(_ verdicts: Verdicts, _ question: Question, _ position: Position) {
         if invocation.has("json") {
             let members = verdicts.entitlements.map { JSON.Member($0.name, $0.rendered) }
-            Commands.print(
+            Commands.write(
                 JSON(members: [
                     "customer": .string(question.customer), "at": .moment(question.at),
                     "position": .integer(position.number), "entitlements": .object(members),
@@ -68,7 +68,9 @@ struct Asking {
             let verdict = entitlement.isActive ? "active" : "inactive"
             let until = entitlement.until.map { "until \($0)" } ?? "without end"
             let product = entitlement.product ?? ""
-            print("  \(entitlement.name): \(verdict) (\(entitlement.state.rawValue)), \(until), \(product)")
+            print(
+                "  \(entitlement.name): \(verdict) (\(entitlement.state.rawValue)), \(until), \(product)"
+            )
             if !entitlement.flags.isEmpty {
                 print("    caveats: \(entitlement.flags.joined(separator: ", "))")
             }
@@ -78,7 +80,7 @@ struct Asking {
     private func tell(_ entries: [Entry]) {
         for entry in entries {
             if invocation.has("json") {
-                Commands.print(entry.rendered)
+                Commands.write(entry.rendered)
             } else {
                 let line = entry.event.stream.line?.original ?? entry.event.stream.name
                 print("\(entry.event.occurredAt)  \(line)  \(entry.story)")

@@ -27,7 +27,7 @@ enum Commands {
     }
 
     /// Writes a value as one line of JSON.
-    static func print(_ json: JSON) {
-        Swift.print(String(decoding: json.bytes(), as: UTF8.self))
+    static func write(_ json: JSON) {
+        print(String(decoding: json.bytes(), as: UTF8.self))
     }
 }

@@ -23,7 +23,7 @@ struct Doctor {
         findings += await database()
         for finding in findings {
             if invocation.has("json") {
-                Commands.print(
+                Commands.write(
                     JSON(members: [
                         "check": .string(finding.check), "ok": .bool(finding.problem == nil),
                         "problem": .text(finding.problem),

@@ -162,7 +162,7 @@ struct Importing {
         let reasons = tally.quarantined.sorted { $0.key < $1.key }
         let quarantined = reasons.map(\.value).reduce(0, +)
         if invocation.has("json") {
-            Commands.print(
+            Commands.write(
                 JSON(members: [
                     "appended": .integer(Int64(tally.appended)),
                     "known": .integer(Int64(tally.known)),
@@ -171,7 +171,8 @@ struct Importing {
                 ]))
             return
         }
-        print("appended \(tally.appended), already known \(tally.known), quarantined \(quarantined)")
+        print(
+            "appended \(tally.appended), already known \(tally.known), quarantined \(quarantined)")
         for (reason, count) in reasons { print("  \(reason): \(count)") }
     }
 }

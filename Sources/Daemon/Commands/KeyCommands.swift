@@ -31,14 +31,14 @@ struct KeyCommands {
                 name: invocation.value("name") ?? "",
                 roles: roles.isEmpty ? Set(Role.allCases) : roles, now: now)
             if invocation.has("json") {
-                Commands.print(rendered(made.key, secret: made.secret))
+                Commands.write(rendered(made.key, secret: made.secret))
             } else {
                 print("\(made.key.id)\nshown this once: \(made.secret)")
             }
         case .keysList:
             for key in try await keys.list() {
                 if invocation.has("json") {
-                    Commands.print(rendered(key, secret: nil))
+                    Commands.write(rendered(key, secret: nil))
                 } else {
                     let state = key.revokedAt == nil ? "holds" : "ended"
                     let roles = key.roles.map(\.rawValue).sorted().joined(separator: ",")

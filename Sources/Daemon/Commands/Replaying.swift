@@ -25,7 +25,7 @@ struct Replaying {
                     let page = try await ground.reader.entries(
                         after: after, upTo: last, atMost: Replaying.pageSize, filter: filter)
                     for entry in page where kinds.isEmpty || kinds.contains(entry.event.kind.name) {
-                        Commands.print(entry.rendered)
+                        Commands.write(entry.rendered)
                     }
                     guard let end = page.last?.position else { break }
                     after = end

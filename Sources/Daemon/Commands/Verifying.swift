@@ -90,7 +90,7 @@ struct Verifying {
     {
         let all = faults + signatures.faults
         if invocation.has("json") {
-            Commands.print(
+            Commands.write(
                 JSON(members: [
                     "position": .integer(position.number),
                     "signatures": .integer(Int64(signatures.verified)),

@@ -44,7 +44,9 @@ enum Binding {
                 let line = subscription.line()
                 let current = line.owner(at: from ?? now, known)
                 if current == owner { return .append([]) }
-                if line.periods.isEmpty, line.bindings.last == LineBinding(customer: owner, from: from) {
+                if line.periods.isEmpty,
+                    line.bindings.last == LineBinding(customer: owner, from: from)
+                {
                     return .append([])
                 }
                 let start = current == nil ? from : from ?? now

@@ -76,7 +76,8 @@ enum Reading {
     }
 
     /// The query's parameters by name, each once and known.
-    static func query(_ request: Request, allowed: Set<String>) throws(Problem) -> [String: String] {
+    static func query(_ request: Request, allowed: Set<String>) throws(Problem) -> [String: String]
+    {
         var found: [String: String] = [:]
         for item in request.query {
             guard allowed.contains(item.name) else {

@@ -165,7 +165,8 @@ extension Entry {
             if let grace = statement.graceExpiresAt { text += ", grace until \(grace)" }
             return text
         case .notice(let notice):
-            return "notified: " + ([notice.type] + (notice.subtype.map { [$0] } ?? []))
+            return "notified: "
+                + ([notice.type] + (notice.subtype.map { [$0] } ?? []))
                 .joined(separator: " / ")
         case .confirmation: return "confirmed: the same statement, signed again"
         case .tokenLink: return "linked: the account token belongs to the customer"

@@ -64,7 +64,9 @@ struct Router: Sendable {
             if let arguments = route.arguments(path) { allowed.append((route, arguments)) }
         }
         let method = request.method
-        let match = allowed.first { $0.0.method == method || ($0.0.method == "GET" && method == "HEAD") }
+        let match = allowed.first {
+            $0.0.method == method || ($0.0.method == "GET" && method == "HEAD")
+        }
         // Under /v1 the key comes before the path, unless all that the path takes needs none.
         let isOpen = !allowed.isEmpty && allowed.allSatisfy { $0.0.role == nil }
         if path.first == "v1", !isOpen, match == nil || match?.0.role != nil {

@@ -41,6 +41,7 @@ struct Ground: Sendable {
     private static func database(_ configuration: Configuration) throws(DaemonError)
         -> (Cluster?, String)
     {
+        try makeDataDirectory(configuration.dataDirectory)
         if let database = configuration.database { return (nil, database.revealed) }
         do throws(ClusterError) {
             let cluster = try Cluster.open(
@@ -49,6 +50,19 @@ struct Ground: Sendable {
             return (cluster, cluster.connectionString)
         } catch {
             throw .cluster(error)
+        }
+    }
+
+    /// Others may pass through it, since a cluster started by root runs as another user; what is
+    /// secret in it has narrower permissions of its own.
+    private static func makeDataDirectory(_ path: String) throws(DaemonError) {
+        guard !FileManager.default.fileExists(atPath: path) else { return }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o711])
+        } catch {
+            throw .fileUnusable(path, why: "it cannot be created")
         }
     }
 

@@ -177,7 +177,8 @@ struct Serve {
     private func identity() throws(DaemonError) -> TLSIdentity? {
         guard let tls = configuration.tls else { return nil }
         guard let certificate = FileManager.default.contents(atPath: tls.certificate) else {
-            throw .fileUnusable(tls.certificate, why: "there is no such file, or it may not be read")
+            throw .fileUnusable(
+                tls.certificate, why: "there is no such file, or it may not be read")
         }
         let key: Concealed
         do throws(ConfigurationError) {
