@@ -141,8 +141,8 @@ public struct Holdings: Sendable {
             owned[$0.line].line.periods[owned[$0.line].spans[$0.span].period].shape == .pass
         }
         .sorted {
-            (owned[$0.line].spans[$0.span].from, owned[$0.line].line.original)
-                < (owned[$1.line].spans[$1.span].from, owned[$1.line].line.original)
+            (owned[$0.line].spans[$0.span].from, owned[$0.line].original)
+                < (owned[$1.line].spans[$1.span].from, owned[$1.line].original)
         }
         for place in passes {
             let span = owned[place.line].spans[place.span]

@@ -32,20 +32,23 @@ extension Subscription {
             charges[identity] = charges[identity]?.joined(with: charge) ?? charge
         }
         let ordered = charges.values.sorted { $0.precedes($1) }
+        let heard = Heard(self)
         var periods: [Period] = []
         for (index, charge) in ordered.enumerated() {
             let next = index + 1 < ordered.count ? ordered[index + 1] : nil
             periods.append(
-                period(of: charge, after: periods.last, before: next))
+                period(of: charge, after: periods.last, before: next, heard))
         }
         return periods
     }
 
-    private func period(of charge: Charge, after last: Period?, before next: Charge?) -> Period {
+    private func period(
+        of charge: Charge, after last: Period?, before next: Charge?, _ heard: Heard
+    ) -> Period {
         let statement = charge.statement
         let shape = charge.shape
         var flags = statement.flags.filter { $0 == "clock_skew" || $0 == "no_signed_date" }
-        let expiresAt = end(of: charge, next: next)
+        let expiresAt = end(of: charge, next: next, heard)
         let from = charge.start(after: last, flags: &flags)
         var until = shape == .subscription ? expiresAt : nil
         var ending = Period.Ending.expiry
@@ -71,7 +74,7 @@ extension Subscription {
             flags: flags)
         if shape == .subscription, ending == .expiry, let expiresAt {
             let episode = Episode(
-                self, from: charge.purchasedAt, until: next?.purchasedAt, expiresAt: expiresAt,
+                heard, from: charge.purchasedAt, until: next?.purchasedAt, expiresAt: expiresAt,
                 isCommitment: statement.billingPlan == "MONTHLY")
             period.grace = episode.grace
             period.retries = episode.retries
@@ -80,20 +83,11 @@ extension Subscription {
     }
 
     /// The end of the paid time: Apple's date, or a later one that an extension named (R4).
-    private func end(of charge: Charge, next: Charge?) -> Instant? {
-        guard var end = charge.statement.expiresAt else { return nil }
-        for notice in notices.values where notice.type == "RENEWAL_EXTENDED" {
-            guard let renewsAt = notice.renewsAt, renewsAt > end else { continue }
-            let isMeant =
-                if let transaction = notice.transaction {
-                    charge.aliases.contains(transaction)
-                } else {
-                    charge.purchasedAt <= notice.signedAt
-                        && notice.signedAt < next?.purchasedAt ?? .distantFuture
-                }
-            if isMeant { end = renewsAt }
-        }
-        return end
+    private func end(of charge: Charge, next: Charge?, _ heard: Heard) -> Instant? {
+        guard let end = charge.statement.expiresAt else { return nil }
+        let begin = charge.purchasedAt
+        let span = begin..<max(next?.purchasedAt ?? .distantFuture, begin)
+        return max(end, heard.extendedEnd(of: charge.aliases, in: span) ?? end)
     }
 }
 

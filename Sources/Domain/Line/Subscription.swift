@@ -1,7 +1,7 @@
 /// All that one line's stream says, folded: a set of statements that only grows.
 ///
-/// The same entries in any order, however often, give an equal value but for the places of their
-/// entries, which say where a repeat was first recorded.
+/// Entries are taken in their recorded order, each however often. The same evidence recorded in
+/// another order gives other entries and the same line.
 public struct Subscription: Sendable, Hashable {
     /// The stream that it folds.
     public let stream: StreamID
@@ -13,6 +13,8 @@ public struct Subscription: Sendable, Hashable {
     public private(set) var held: [String: Position] = [:]
 
     var transactions: [String: Copies<TransactionStatement>] = [:]
+    /// Which transaction a fingerprint states, confirmations included.
+    private var transactionStated: [Fingerprint: String] = [:]
     var renewals = Copies<RenewalStatement>()
     var notices: [String: Notice] = [:]
     var bindings: [Placed<LineBinding>] = []
@@ -45,34 +47,35 @@ public struct Subscription: Sendable, Hashable {
         return next
     }
 
-    /// Takes one more entry in.
+    /// Takes one more entry in; a key that is held already teaches nothing.
     public mutating func apply(_ entry: Entry) {
         guard haltedAt == nil else { return }
         position = max(position, entry.position)
         revision = max(revision, entry.revision)
         let event = entry.event
-        held[event.key] = min(held[event.key] ?? entry.position, entry.position)
+        let earlier = held[event.key]
+        held[event.key] = min(earlier ?? entry.position, entry.position)
+        if earlier == nil { learn(event, at: entry.position) }
+    }
+
+    private mutating func learn(_ event: Event, at place: Position) {
         switch event.content {
         case .notice(let notice): notices[notice.uuid] = notice
         case .transaction(let statement):
-            transactions[statement.transaction, default: Copies()].insert(
-                Copy(
-                    content: statement, fingerprint: Fingerprint(hex: event.key),
-                    source: event.source, signedAt: statement.signedAt))
+            let copy = Copy(statement, Fingerprint(hex: event.key), from: event.source)
+            transactions[statement.transaction, default: Copies()].insert(copy)
+            transactionStated[copy.fingerprint] = statement.transaction
         case .renewal(let statement):
-            renewals.insert(
-                Copy(
-                    content: statement, fingerprint: Fingerprint(hex: event.key),
-                    source: event.source, signedAt: statement.signedAt))
+            renewals.insert(Copy(statement, Fingerprint(hex: event.key), from: event.source))
         case .confirmation(let confirmation):
             confirm(confirmation, by: Fingerprint(hex: event.key), from: event.source)
         case .binding(let binding):
-            bindings.append(Placed(position: entry.position, command: binding))
+            bindings.append(Placed(position: place, command: binding))
         case .presentation(let presentation):
-            presentations.append(Placed(position: entry.position, command: presentation))
+            presentations.append(Placed(position: place, command: presentation))
         case .tokenLink(let link):
-            links.append(Placed(position: entry.position, command: link))
-        case .unreadable(let place): haltedAt = haltedAt ?? place
+            links.append(Placed(position: place, command: link))
+        case .unreadable(let place): haltedAt = place
         case .settings, .catalog, .unrecognized:
             break  // of another fold, or kept without a meaning yet
         }
@@ -81,20 +84,11 @@ public struct Subscription: Sendable, Hashable {
     private mutating func confirm(
         _ confirmation: Confirmation, by fingerprint: Fingerprint, from source: Source
     ) {
-        for (transaction, copies) in transactions {
-            if var copy = copies.copy(confirmation.statement) {
-                copy.content.signedAt = confirmation.signedAt
-                copy.content.flags = []
-                copy.resign(confirmation.signedAt, fingerprint, source)
-                transactions[transaction]?.insert(copy)
-                return
-            }
-        }
-        if var copy = renewals.copy(confirmation.statement) {
-            copy.content.signedAt = confirmation.signedAt
-            copy.content.flags = []
-            copy.resign(confirmation.signedAt, fingerprint, source)
-            renewals.insert(copy)
+        if let transaction = transactionStated[confirmation.statement] {
+            transactionStated[fingerprint] = transaction
+            transactions[transaction]?.confirm(confirmation, by: fingerprint, from: source)
+        } else {
+            renewals.confirm(confirmation, by: fingerprint, from: source)
         }
     }
 

@@ -38,9 +38,7 @@ extension Observation {
         of stated: Stated<TransactionStatement>, given subscription: Subscription
     ) -> Event {
         let statement = stated.content
-        let copy = Copy(
-            content: statement, fingerprint: stated.fingerprint, source: source,
-            signedAt: statement.signedAt)
+        let copy = Copy(statement, stated.fingerprint, from: source)
         let copies = subscription.transactions[statement.transaction]
         let before = copies?.predecessor(of: copy)
         var event = Event(
@@ -71,9 +69,7 @@ extension Observation {
         of stated: Stated<RenewalStatement>, given subscription: Subscription
     ) -> Event {
         let statement = stated.content
-        let copy = Copy(
-            content: statement, fingerprint: stated.fingerprint, source: source,
-            signedAt: statement.signedAt)
+        let copy = Copy(statement, stated.fingerprint, from: source)
         let before = subscription.renewals.predecessor(of: copy)
         var event = Event(
             kind: .renewalChanged, stream: statement.stream, key: stated.fingerprint.hex,
