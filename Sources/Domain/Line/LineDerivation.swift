@@ -25,13 +25,9 @@ extension Subscription {
     }
 
     private func periods() -> [Period] {
-        var charges: [String: Charge] = [:]
-        for copies in transactions.values {
-            guard let charge = Charge(copies) else { continue }
-            let identity = charge.identity
-            charges[identity] = charges[identity]?.joined(with: charge) ?? charge
-        }
-        let ordered = charges.values.sorted { $0.precedes($1) }
+        let charges = transactions.values.compactMap { Charge($0) }
+        let ordered = Dictionary(grouping: charges, by: \.identity).values
+            .map(Charge.joined).sorted { $0.precedes($1) }
         let heard = Heard(self)
         var periods: [Period] = []
         for (index, charge) in ordered.enumerated() {
@@ -101,27 +97,55 @@ struct Charge {
     private(set) var refundShare: Int64?
     /// The first signing; `nil` when no copy carried its own date.
     private var firstSignedAt: Instant?
-    private var newest: Copy<TransactionStatement>
+    private var copies: [Copy<TransactionStatement>]
 
     /// The merged copies of one transaction; `nil` without a copy.
     init?(_ copies: Copies<TransactionStatement>) {
-        guard let newest = copies.newest, var merged = copies.inOrder.first?.content else {
-            return nil
-        }
-        for copy in copies.inOrder.dropFirst() { merged = merged.overlaid(by: copy.content) }
-        self.newest = newest
+        guard let merged = Charge.merged(copies.inOrder) else { return nil }
+        self.copies = copies.inOrder
         statement = merged
         aliases = [merged.transaction]
         purchasedAt = merged.purchasedAt
         firstSignedAt =
-            copies.inOrder.filter { !$0.content.flags.contains("no_signed_date") }
-            .map(\.signedAt).min()
+            copies.inOrder.first { !$0.content.flags.contains("no_signed_date") }?.signedAt
         revokedAt = merged.revokedAt
         isRefunded = merged.isRefund
         refundShare = merged.isRefund ? merged.refundShare : nil
         if shape == .permanent {
             purchasedAt = merged.originallyPurchasedAt ?? merged.purchasedAt
         }
+    }
+
+    /// What copies say together, the lightest first.
+    private static func merged(_ copies: [Copy<TransactionStatement>]) -> TransactionStatement? {
+        guard let lightest = copies.first else { return nil }
+        return copies.dropFirst().reduce(lightest.content) { $0.overlaid(by: $1.content) }
+    }
+
+    /// The one period that several transactions stand for (R2).
+    ///
+    /// - Shape: at least one, of equal identity, in any order.
+    static func joined(_ charges: [Charge]) -> Charge {
+        precondition(!charges.isEmpty, "nothing to join")
+        guard charges.count > 1 else { return charges[0] }
+        // The weightiest copy comes first, and decides between equals.
+        let charges = charges.sorted { left, right in
+            guard let mine = left.copies.last, let others = right.copies.last else { return false }
+            return Copy.isOutweighed(others, by: mine)
+        }
+        var joined = charges[0]
+        joined.copies = charges.flatMap(\.copies).sorted { Copy.isOutweighed($0, by: $1) }
+        joined.statement = Charge.merged(joined.copies) ?? joined.statement
+        joined.aliases = charges.flatMap(\.aliases).sorted(by: Charge.idPrecedes)
+        joined.purchasedAt = charges.map(\.purchasedAt).min() ?? joined.purchasedAt
+        joined.firstSignedAt = charges.compactMap(\.firstSignedAt).min()
+        // A copy that another device made says nothing of a revocation that this one carries.
+        let revoked = charges.filter { $0.revokedAt != nil }
+            .min { ($0.revokedAt ?? .distantPast) < ($1.revokedAt ?? .distantPast) }
+        joined.revokedAt = revoked?.revokedAt
+        joined.isRefunded = revoked?.isRefunded ?? false
+        joined.refundShare = revoked?.refundShare
+        return joined
     }
 
     var shape: Period.Shape {
@@ -141,24 +165,6 @@ struct Charge {
         case .subscription: statement.webOrderLineItem.map { "w" + $0 } ?? "t" + aliases[0]
         case .pass, .consumable, .unstated: "t" + aliases[0]
         }
-    }
-
-    /// This period with another transaction that stands for it.
-    func joined(with other: Charge) -> Charge {
-        let isOlder = Copy.isOutweighed(newest, by: other.newest)
-        let (old, new) = isOlder ? (self, other) : (other, self)
-        var joined = new
-        joined.statement = old.statement.overlaid(by: new.statement)
-        joined.aliases = (aliases + other.aliases).sorted(by: Charge.idPrecedes)
-        joined.purchasedAt = min(purchasedAt, other.purchasedAt)
-        joined.firstSignedAt = [firstSignedAt, other.firstSignedAt].compactMap { $0 }.min()
-        // A copy that another device made says nothing of a revocation that this one carries.
-        let revoked = [self, other].filter { $0.revokedAt != nil }
-            .min { ($0.revokedAt ?? .distantPast) < ($1.revokedAt ?? .distantPast) }
-        joined.revokedAt = revoked?.revokedAt
-        joined.isRefunded = revoked?.isRefunded ?? false
-        joined.refundShare = revoked?.refundShare
-        return joined
     }
 
     func precedes(_ other: Charge) -> Bool {
