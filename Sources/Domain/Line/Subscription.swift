@@ -7,7 +7,7 @@ public struct Subscription: Sendable, Hashable {
     public let stream: StreamID
     /// The last entry folded.
     public private(set) var position = Position.start
-    /// Its revision.
+    /// The revision of the stream's last entry, folded or not.
     public private(set) var revision: Int64 = 0
     /// Where each event's key was first recorded.
     public private(set) var held: [String: Position] = [:]
@@ -20,7 +20,7 @@ public struct Subscription: Sendable, Hashable {
     var bindings: [Placed<LineBinding>] = []
     var presentations: [Placed<Presentation>] = []
     private var links: [Placed<TokenLink>] = []
-    /// The first entry that could not be read, if any; the fold stands where it was before it.
+    /// The first entry that could not be read, if any; from it on nothing more is learnt.
     public private(set) var haltedAt: Position?
 
     /// A command with its place, which decides between commands.
@@ -49,12 +49,13 @@ public struct Subscription: Sendable, Hashable {
 
     /// Takes one more entry in; a key that is held already teaches nothing.
     public mutating func apply(_ entry: Entry) {
-        guard haltedAt == nil else { return }
-        position = max(position, entry.position)
+        // Even a halted stream must know what it holds, or nothing could be appended to it.
         revision = max(revision, entry.revision)
         let event = entry.event
         let earlier = held[event.key]
         held[event.key] = min(earlier ?? entry.position, entry.position)
+        guard haltedAt == nil else { return }
+        position = max(position, entry.position)
         if earlier == nil { learn(event, at: entry.position) }
     }
 
