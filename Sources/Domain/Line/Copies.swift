@@ -64,10 +64,22 @@ struct Copies<Content: Signed>: Sendable, Hashable {
     mutating func confirm(
         _ confirmation: Confirmation, by fingerprint: Fingerprint, from source: Source
     ) {
-        guard let known = inOrder.last(where: { $0.fingerprint == confirmation.statement }) else {
-            return
-        }
+        guard let known = copy(confirmation.statement) else { return }
         insert(known.resigned(confirmation.signedAt, fingerprint, from: source))
+    }
+
+    /// Moves a copy to the place that a weightier source gives it.
+    mutating func strengthen(_ fingerprint: Fingerprint, by source: Source) {
+        guard let place = inOrder.lastIndex(where: { $0.fingerprint == fingerprint }),
+            source < inOrder[place].source
+        else { return }
+        let copy = inOrder.remove(at: place)
+        insert(Copy(copy.content, fingerprint, from: source))
+    }
+
+    /// The copy of this fingerprint.
+    func copy(_ fingerprint: Fingerprint) -> Copy<Content>? {
+        inOrder.last { $0.fingerprint == fingerprint }
     }
 
     /// The copy that a further one would follow.

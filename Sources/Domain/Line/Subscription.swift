@@ -61,7 +61,9 @@ public struct Subscription: Sendable, Hashable {
 
     private mutating func learn(_ event: Event, at place: Position) {
         switch event.content {
-        case .notice(let notice): notices[notice.uuid] = notice
+        case .notice(let notice):
+            notices[notice.uuid] = notice
+            for fingerprint in notice.repeats { strengthen(fingerprint, by: event.source) }
         case .transaction(let statement):
             let copy = Copy(statement, Fingerprint(hex: event.key), from: event.source)
             transactions[statement.transaction, default: Copies()].insert(copy)
@@ -91,6 +93,23 @@ public struct Subscription: Sendable, Hashable {
         } else {
             renewals.confirm(confirmation, by: fingerprint, from: source)
         }
+    }
+
+    private mutating func strengthen(_ fingerprint: Fingerprint, by source: Source) {
+        if let transaction = transactionStated[fingerprint] {
+            transactions[transaction]?.strengthen(fingerprint, by: source)
+        } else {
+            renewals.strengthen(fingerprint, by: source)
+        }
+    }
+
+    /// Where a statement that is held came from: the weightiest source that stated it.
+    func source(of fingerprint: Fingerprint) -> Source? {
+        guard held[fingerprint.hex] != nil else { return nil }
+        if let transaction = transactionStated[fingerprint] {
+            return transactions[transaction]?.copy(fingerprint)?.source
+        }
+        return renewals.copy(fingerprint)?.source
     }
 
     /// Whose token it is, in a token's stream.
