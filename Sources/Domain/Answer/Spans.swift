@@ -51,7 +51,8 @@ extension Line {
             let product = settings.product(period.product, at: period.purchasedAt)
             let limit = period.until ?? .distantFuture
             switch (product?.kind, product?.accessDays) {
-            case ("nonRenewing", let days?): return min(limit, period.from.adding(days: days))
+            case ("nonRenewing", let days?):
+                return min(limit, period.purchasedAt.adding(days: days))
             case ("nonConsumable", _) where period.shape == .unstated: return limit
             default: return nil
             }

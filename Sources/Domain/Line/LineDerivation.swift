@@ -177,11 +177,11 @@ struct Charge {
     /// When access begins: for a first purchase dated ahead of its signing, that signing (R12).
     func start(after last: Period?, flags: inout [String]) -> Instant {
         guard let firstSignedAt, firstSignedAt < purchasedAt, statement.reason != "RENEWAL",
-            shape == .subscription
+            shape != .consumable
         else { return purchasedAt }
         let isFirst = aliases.contains(statement.original)
         let isAfterLapse =
-            statement.reason == "PURCHASE" && (last?.until ?? .distantPast) < firstSignedAt
+            statement.reason == "PURCHASE" && (last?.until ?? .distantPast) <= firstSignedAt
         guard isFirst || isAfterLapse else { return purchasedAt }
         flags.append("start_in_future")
         return firstSignedAt
