@@ -46,7 +46,8 @@ extension Subscription {
         var flags = statement.flags.filter { $0 == "clock_skew" || $0 == "no_signed_date" }
         let expiresAt = end(of: charge, next: next, heard)
         let from = charge.start(after: last, flags: &flags)
-        var until = shape == .subscription ? expiresAt : nil
+        // A subscription that states no end gives nothing yet, rather than access for ever.
+        var until = shape == .subscription ? expiresAt ?? from : nil
         var ending = Period.Ending.expiry
         if shape == .subscription, let next, next.purchasedAt < until ?? .distantFuture {
             until = max(next.purchasedAt, from)
