@@ -53,6 +53,7 @@ extension Subscription {
             until = max(next.purchasedAt, from)
             ending = .succession
         }
+        let charge = charge.withoutUpgradeMark(next: next)
         if let revokedAt = charge.revokedAt, revokedAt < until ?? .distantFuture {
             until = max(revokedAt, from)
             ending = .revocation
@@ -166,6 +167,19 @@ struct Charge {
         case .subscription: statement.webOrderLineItem.map { "w" + $0 } ?? "t" + aliases[0]
         case .pass, .consumable, .unstated: "t" + aliases[0]
         }
+    }
+
+    /// This charge; a cancellation at the successor's purchase that comes with the mark of an
+    /// upgrade was the upgrade, not a refund (R15).
+    func withoutUpgradeMark(next: Charge?) -> Charge {
+        guard statement.isUpgraded == true, statement.revocationType == nil, let revokedAt,
+            revokedAt == next?.purchasedAt
+        else { return self }
+        var upgraded = self
+        upgraded.revokedAt = nil
+        upgraded.isRefunded = false
+        upgraded.refundShare = nil
+        return upgraded
     }
 
     func precedes(_ other: Charge) -> Bool {
