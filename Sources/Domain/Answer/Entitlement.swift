@@ -111,7 +111,7 @@ public struct Holdings: Sendable {
         let ordered = candidates.map { ($0, lineEnd(of: $0, coverages)) }.sorted { left, right in
             if left.1 != right.1 { return left.1 > right.1 }
             if left.0.from != right.0.from { return left.0.from > right.0.from }
-            return left.0.line < right.0.line
+            return (left.0.line.utf8.count, left.0.line) < (right.0.line.utf8.count, right.0.line)
         }.map(\.0)
         guard let deciding = ordered.first else { return .never(name) }
         let owner = owned[deciding.owned]
