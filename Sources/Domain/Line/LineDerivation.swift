@@ -41,6 +41,7 @@ extension Subscription {
     private func period(
         of charge: Charge, after last: Period?, before next: Charge?, _ heard: Heard
     ) -> Period {
+        let charge = charge.withoutUpgradeMark(before: next)
         let statement = charge.statement
         let shape = charge.shape
         var flags = statement.flags.filter { $0 == "clock_skew" || $0 == "no_signed_date" }
@@ -53,7 +54,6 @@ extension Subscription {
             until = max(next.purchasedAt, from)
             ending = .succession
         }
-        let charge = charge.withoutUpgradeMark(next: next)
         if let revokedAt = charge.revokedAt, revokedAt < until ?? .distantFuture {
             until = max(revokedAt, from)
             ending = .revocation
@@ -171,7 +171,7 @@ struct Charge {
 
     /// This charge; a cancellation at the successor's purchase that comes with the mark of an
     /// upgrade was the upgrade, not a refund (R15).
-    func withoutUpgradeMark(next: Charge?) -> Charge {
+    func withoutUpgradeMark(before next: Charge?) -> Charge {
         guard statement.isUpgraded == true, statement.revocationType == nil, let revokedAt,
             revokedAt == next?.purchasedAt
         else { return self }
