@@ -111,7 +111,7 @@ public struct Holdings: Sendable {
         let ordered = candidates.map { ($0, lineEnd(of: $0, coverages)) }.sorted { left, right in
             if left.1 != right.1 { return left.1 > right.1 }
             if left.0.from != right.0.from { return left.0.from > right.0.from }
-            return left.0.line < right.0.line
+            return (left.0.line.utf8.count, left.0.line) < (right.0.line.utf8.count, right.0.line)
         }.map(\.0)
         guard let deciding = ordered.first else { return .never(name) }
         let owner = owned[deciding.owned]
@@ -141,8 +141,8 @@ public struct Holdings: Sendable {
             owned[$0.line].line.periods[owned[$0.line].spans[$0.span].period].shape == .pass
         }
         .sorted {
-            (owned[$0.line].spans[$0.span].from, owned[$0.line].line.original)
-                < (owned[$1.line].spans[$1.span].from, owned[$1.line].line.original)
+            (owned[$0.line].spans[$0.span].from, owned[$0.line].original)
+                < (owned[$1.line].spans[$1.span].from, owned[$1.line].original)
         }
         for place in passes {
             let span = owned[place.line].spans[place.span]
