@@ -99,7 +99,8 @@ struct Serve {
         let ingest = IngestRoutes(
             interpreter: interpreter, writer: writer, held: HeldStore(ground.writePool),
             samples: Samples(ground.writePool), answers: ground.answers,
-            refusals: RefusalLimiter(), metrics: metrics)
+            refusals: RefusalLimiter(),
+            proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
         let customers = CustomerRoutes(
             answers: ground.answers, reader: ground.reader, loop: ground.outer)
         let feed = FeedRoutes(

@@ -3,7 +3,7 @@ public struct Entitlement: Sendable, Hashable {
     /// The entitlement's name.
     public var name: String
     /// Whether the customer may use it.
-    public var isActive: Bool
+    public var mayUse: Bool
     /// The deciding line's state, or `granted`.
     public var state: LineState
     /// When the unbroken coverage began; `nil` when there never was any.
@@ -35,7 +35,7 @@ public struct Entitlement: Sendable, Hashable {
 
     /// An entitlement that was never held.
     public static func never(_ name: String) -> Entitlement {
-        Entitlement(name: name, isActive: false, state: .none, because: [], flags: [])
+        Entitlement(name: name, mayUse: false, state: .none, because: [], flags: [])
     }
 }
 
@@ -116,7 +116,7 @@ public struct Holdings: Sendable {
         guard let deciding = ordered.first else { return .never(name) }
         let owner = owned[deciding.owned]
         return Entitlement(
-            name: name, isActive: run.isCurrent,
+            name: name, mayUse: run.isCurrent,
             state: run.isCurrent ? deciding.state : owner.stateWithoutAccess(at: instant),
             since: run.since, until: run.until == .distantFuture ? nil : run.until,
             willRenew: deciding.shape == .subscription
