@@ -72,7 +72,9 @@ struct Plan: Sendable {
             position = held(proposal)
         }
         outcomes.append(
-            .success(Appended(position: position, count: events.count, known: known)))
+            .success(
+                Appended(
+                    position: position, count: events.count, known: known.part(for: proposal))))
     }
 
     /// Evidence and numbers are written only with the entries that need them.
