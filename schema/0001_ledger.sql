@@ -249,6 +249,31 @@ create table projection.token_link (
     primary key (generation, token, customer)
 );
 
+create table projection.customer (
+    generation bigint not null,
+    customer bigint not null,
+    position bigint not null,
+    state json not null,
+    primary key (generation, customer)
+);
+
+create table projection.merge (
+    generation bigint not null,
+    customer bigint not null,
+    into_customer bigint not null,
+    primary key (generation, customer, into_customer)
+);
+
+create index merge_by_into on projection.merge (generation, into_customer);
+
+create table projection.transaction (
+    generation bigint not null,
+    environment text not null,
+    transaction text not null,
+    original text not null,
+    primary key (generation, environment, transaction)
+);
+
 create index token_link_by_customer on projection.token_link (generation, customer);
 
 grant select, insert, update, delete, truncate on all tables in schema projection

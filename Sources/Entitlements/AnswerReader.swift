@@ -21,6 +21,8 @@ public final class AnswerReader: Sendable {
 
     private static let lineLimit = 50_000
     private static let settingsLimit = 64
+    /// How often it looks again, 5 ms apart, for projections that are behind.
+    private static let patience = 600
     /// More entries than this behind, and the streams are read from the ledger instead.
     private static let tailLimit = 1_000
 
@@ -32,7 +34,7 @@ public final class AnswerReader: Sendable {
 
     /// What is known of a customer: never older than an acknowledged append.
     public func view(_ question: Question) async throws(LedgerError) -> CustomerView {
-        var found = try await lookUp(question.customer)
+        var found = try await lookUpLevel(question.customer)
         let isKnownNow = question.knownAt == nil || question.knownAt == found.position
         if isKnownNow, found.tail.isEmpty {
             var view = try await projected(found)
@@ -98,6 +100,16 @@ public final class AnswerReader: Sendable {
         return (Array(found.streams).sorted(), Array(found.numbers).sorted())
     }
 
+    /// Looks up until the projections are level with what says whose lines these are.
+    private func lookUpLevel(_ customer: String) async throws(LedgerError) -> LookUp {
+        for _ in 0..<AnswerReader.patience {
+            let found = try await lookUp(customer)
+            if !found.isBehind { return found }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        throw .behind
+    }
+
     private func lookUp(_ customer: String) async throws(LedgerError) -> LookUp {
         let rows = try await query(
             LookUp.sql, [.text(customer), .int8(Int64(AnswerReader.tailLimit))])
@@ -109,18 +121,21 @@ public final class AnswerReader: Sendable {
         var lines: [Line] = []
         for row in found.lines { lines.append(try line(row)) }
         let settings = try await settings(at: found.settings)
+        var people: [CustomerNumber: Customer] = [:]
+        for row in found.people { people[row.number] = try customer(row) }
         return CustomerView(
             position: found.position, number: found.customer,
-            holdings: Holdings(lines: lines, links: found.links, settings: settings),
+            holdings: Holdings(
+                lines: lines, links: found.links, settings: settings, customers: Customers(people)),
             halted: Set(found.lines.filter { $0.halted }.map(\.stream)),
             lastEntry: max(
                 found.settings, found.lines.map(\.position).max() ?? .start,
-                found.lastLink))
+                found.lastLink, found.people.map(\.position).max() ?? .start))
     }
 
     /// The view folded from the record: for the past, and for what the projections lack yet.
     private func folded(_ found: LookUp) async throws(LedgerError) -> CustomerView {
-        let tokens = found.numbers.map(StreamID.token)
+        let tokens = found.numbers.flatMap { [StreamID.token($0), StreamID.customer($0)] }
         let streams = found.streams.union(found.tail)
         let entries = try await reader.entries(
             of: Array(streams.union(tokens).union([.settings])).sorted(), upTo: found.position)
@@ -138,13 +153,18 @@ public final class AnswerReader: Sendable {
         for (stream, fold) in folds.sorted(by: { $0.key < $1.key }) {
             if stream.line != nil { lines.append(fold.line()) }
         }
-        for number in found.numbers { links[number] = folds[.token(number)]?.linkedCustomer }
+        var people: [CustomerNumber: Customer] = [:]
+        for number in found.numbers {
+            links[number] = folds[.token(number)]?.linkedCustomer
+            people[number] = folds[.customer(number)]?.customer
+        }
         // Lines that only the tail names may carry tokens that the projections do not know.
         let strangers = Set(lines.flatMap(\.tokens)).subtracting(found.numbers)
         links.merge(try await self.links(of: strangers, upTo: found.position)) { known, _ in known }
         return CustomerView(
             position: found.position, number: found.customer,
-            holdings: Holdings(lines: lines, links: links, settings: settings),
+            holdings: Holdings(
+                lines: lines, links: links, settings: settings, customers: Customers(people)),
             halted: Set(folds.filter { $0.value.haltedAt != nil }.keys),
             lastEntry: entries.last?.position ?? .start)
     }
@@ -174,6 +194,15 @@ public final class AnswerReader: Sendable {
             memory.lines[key] = line
         }
         return line
+    }
+
+    private func customer(_ row: LookUp.PersonRow) throws(LedgerError) -> Customer {
+        do {
+            return try Customer(
+                row.number, position: row.position, state: try JSON.parse(row.state))
+        } catch {
+            throw .damaged("a projected customer: \(error)")
+        }
     }
 
     private func settings(at position: Position) async throws(LedgerError) -> Settings {

@@ -60,8 +60,7 @@ struct CustomerRoutes: Sendable {
         let (asked, view) = try await view(request, path[0])
         let at = asked.question.at
         let mine = view.holdings.lines.filter { line in
-            line.tenures(view.holdings.links, view.holdings.settings)
-                .contains { $0.customer == view.number }
+            view.owns(line, at: nil)
         }
         let owners = mine.flatMap { $0.tenures(view.holdings.links, view.holdings.settings) }
         let names = try await names(Set(owners.map(\.customer)))
@@ -224,8 +223,7 @@ enum Timeline {
         of view: CustomerView, _ reader: LedgerReader
     ) async throws(LedgerError) -> [Entry] {
         let mine = view.holdings.lines.filter { line in
-            line.tenures(view.holdings.links, view.holdings.settings)
-                .contains { $0.customer == view.number }
+            view.owns(line, at: nil)
         }
         let tokens = view.holdings.links.filter { $0.value == view.number }.keys
         let streams = mine.map(\.stream) + tokens.map(StreamID.token)

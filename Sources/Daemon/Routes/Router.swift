@@ -9,6 +9,8 @@ struct Route: Sendable {
     typealias Handler = @Sendable (Request, [String]) async throws(Problem) -> Response
 
     let method: String
+    /// As written, such as `/v1/lines/{environment}/{id}`.
+    let path: String
     let pattern: [String]
     let role: Role?
     let handler: Handler
@@ -16,6 +18,7 @@ struct Route: Sendable {
     /// A route; a pattern is a path whose variable segments are written `{name}`.
     init(_ method: String, _ pattern: String, _ role: Role?, _ handler: @escaping Handler) {
         self.method = method
+        path = pattern
         self.pattern = pattern.split(separator: "/").map(String.init)
         self.role = role
         self.handler = handler

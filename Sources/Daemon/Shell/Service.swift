@@ -92,8 +92,13 @@ struct Service: Sendable {
             signer: HeadSigner(key: try HeadKey.load(configuration.dataDirectory)))
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
-        return ingest.routes + commands.routes + customers.routes + feed.routes
-            + operation.routes
+        var routes = ingest.routes + commands.routes + customers.routes + feed.routes
+        routes += operation.routes
+        let description = OpenAPI(
+            routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
+        ).document
+        routes.append(Route("GET", "/openapi.json", nil) { _, _ in .json(description) })
+        return routes
     }
 
     /// The keys; on a ledger without any the first one is made and printed, once.

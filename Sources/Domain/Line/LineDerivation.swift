@@ -212,7 +212,7 @@ extension TransactionStatement {
     /// Whether the revocation that it states gave money back (R15).
     fileprivate var isRefund: Bool {
         guard revokedAt != nil, ownership == nil || ownership == "PURCHASED" else { return false }
-        return revocationType == nil || revocationType?.hasPrefix("REFUND") == true
+        return !["FAMILY_REVOKE", "ASSIGNMENT_REVOKE"].contains(revocationType)
     }
 
     /// The refunded share; all when Apple does not say.
