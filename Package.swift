@@ -63,8 +63,20 @@ let package = Package(
         // Floor 6.
         .executableTarget(name: "subledger", dependencies: ["Daemon"], swiftSettings: strict),
 
+        .target(
+            name: "TestSupport", dependencies: ["Postgres"], path: "Tests/Support",
+            swiftSettings: strict),
         tests("DomainTests", ["Domain"]),
+        tests("PostgresTests", ["Postgres", "EventLoop", "TestSupport"]),
         tests("EventLoopTests", ["EventLoop"]),
+        .target(
+            name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
+            swiftSettings: strict),
+        tests("CryptoTests", ["Crypto", "TestSigner"]),
+        tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "TestSigner"]),
+        tests("DiagnosticsTests", ["Diagnostics"]),
+        tests("DaemonTests", ["Daemon"]),
+        tests("HouseTests", []),
         tests("HTTPTests", ["HTTP", "EventLoop"]),
     ]
 )

@@ -1,1 +1,4 @@
 import Daemon
+import Foundation
+
+exit(await Program.run(Array(CommandLine.arguments.dropFirst())))

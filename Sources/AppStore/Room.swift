@@ -1,1 +1,0 @@
-// The room `AppStore`: see the table of rooms in README.md.

@@ -1,1 +1,0 @@
-// The room `Crypto`: see the table of rooms in README.md.

@@ -1,0 +1,18 @@
+/// What the program can be told to do, spelt as on the command line.
+enum Command: String, CaseIterable, Sendable {
+    case serve
+    case migrate
+    case importNotifications = "import notifications"
+    case importTransactions = "import transactions"
+    case entitlements
+    case timeline
+    case replay
+    case verify
+    case keysCreate = "keys create"
+    case keysList = "keys list"
+    case keysRevoke = "keys revoke"
+    case doctor
+
+    /// The one or two words of its spelling.
+    var words: [String] { rawValue.split(separator: " ").map(String.init) }
+}

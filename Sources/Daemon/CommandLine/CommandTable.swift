@@ -1,0 +1,134 @@
+/// Every command with what it takes: the parser reads it, and the help is written from it.
+enum CommandTable {
+    /// What every command takes.
+    static let common: [OptionForm] = [
+        OptionForm(
+            name: "config", value: .text("FILE"),
+            summary: "configuration (default: subledger.json5 in the working directory, if there)"),
+        OptionForm(
+            name: "database", value: .text("URL"),
+            summary: "the ledger's database, postgresql://… (default: embedded)"),
+        OptionForm(
+            name: "data-directory", value: .text("DIR"),
+            summary: "where the embedded database and local keys live"),
+        OptionForm(
+            name: "listen", value: .text("HOST:PORT"),
+            summary: "where the daemon answers; port 0 picks one"),
+        OptionForm(name: "json", value: .flag, summary: "results for machines, as JSON"),
+        OptionForm(name: "help", value: .flag, summary: "this text"),
+    ]
+
+    /// In the order of `subledger --help`.
+    static let commands: [CommandForm] =
+        [
+            CommandForm(
+                command: .serve, summary: "run the daemon",
+                options: [
+                    OptionForm(
+                        name: "no-migrate", value: .flag,
+                        summary: "refuse to start on an older schema instead of updating it"),
+                    OptionForm(
+                        name: "adopt-settings", value: .flag,
+                        summary: "record the file's settings where they differ, valid from now"),
+                ]),
+            CommandForm(command: .migrate, summary: "bring the schema up to date"),
+        ] + imports + answers + records + keys + [
+            CommandForm(
+                command: .doctor,
+                summary: "check configuration, database, clock, certificates and disk",
+                notes: "Ends with 3 when something is wrong, and says what to do about it.")
+        ]
+
+    private static let imports = [
+        CommandForm(
+            command: .importNotifications, summary: "import notifications in bulk",
+            arguments: [files],
+            notes: """
+                Each line is {"signedPayload": "…"}, with "customer" if it is known. An import that was
+                interrupted is simply run again: what is held already appends nothing.
+                """),
+        CommandForm(
+            command: .importTransactions, summary: "import transactions and renewal infos in bulk",
+            arguments: [files],
+            notes: """
+                Each line is {"signedTransaction": "…"} or {"signedRenewalInfo": "…"}, with "customer" if
+                it is known. An import that was interrupted is simply run again.
+                """),
+    ]
+
+    private static let files = ArgumentForm(
+        name: "FILE", count: .oneOrMore, summary: "JSON lines; - is standard input")
+
+    private static let answers = [
+        CommandForm(
+            command: .entitlements, summary: "what a customer may use",
+            arguments: [customer], options: reading),
+        CommandForm(
+            command: .timeline, summary: "what happened to a customer, in order",
+            arguments: [customer], options: reading),
+    ]
+
+    private static let customer = ArgumentForm(
+        name: "CUSTOMER", summary: "the backend's own id, or an unbound account token")
+
+    private static let reading = [
+        OptionForm(
+            name: "environment", value: .choice(environments),
+            summary: "\(environments.joined(separator: ", ")) (default: Production)"),
+        OptionForm(
+            name: "at", value: .text("INSTANT"), summary: "the instant asked about (default: now)"),
+        asKnownAt,
+        OptionForm(
+            name: "as-known-position", value: .position,
+            summary: "by what the ledger held at this position"),
+        OptionForm(name: "app", value: .text("BUNDLE"), summary: "this app alone"),
+    ]
+
+    private static let asKnownAt = OptionForm(
+        name: "as-known-at", value: .text("INSTANT"),
+        summary: "by what the ledger held at this instant")
+
+    private static let environments = ["Production", "Sandbox", "Xcode", "LocalTesting"]
+
+    private static let records = [
+        CommandForm(
+            command: .replay, summary: "print entries as JSON lines, in order",
+            options: [
+                OptionForm(
+                    name: "from", value: .position, summary: "the first position (default: 1)"),
+                OptionForm(
+                    name: "to", value: .position, summary: "the last position (default: the head)"),
+                OptionForm(
+                    name: "line", value: .text("ENVIRONMENT/ID"),
+                    summary: "this line alone, by its original transaction id"),
+                OptionForm(
+                    name: "customer", value: .text("CUSTOMER"), summary: "this customer alone"),
+                OptionForm(
+                    name: "kind", value: .text("KIND"), repeatable: true,
+                    summary: "this kind alone; may be repeated"),
+                asKnownAt,
+            ]),
+        CommandForm(
+            command: .verify,
+            summary: "recompute the digests and verify every kept signature again",
+            notes: "Ends with 3 when something does not agree."),
+    ]
+
+    private static let roles = ["ingest", "read", "analyst", "operate"]
+
+    private static let keys = [
+        CommandForm(
+            command: .keysCreate, summary: "make an API key and print it, once",
+            options: [
+                OptionForm(
+                    name: "role", value: .choice(roles), repeatable: true,
+                    summary: "\(roles.joined(separator: ", ")); may be repeated"),
+                OptionForm(
+                    name: "name", value: .text("NAME"), summary: "what it is for, for people"),
+            ]),
+        CommandForm(command: .keysList, summary: "API keys, without the keys themselves"),
+        CommandForm(
+            command: .keysRevoke, summary: "end an API key",
+            arguments: [ArgumentForm(name: "KEY", summary: "its id, as in keys list")]),
+    ]
+}

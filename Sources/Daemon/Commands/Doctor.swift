@@ -1,0 +1,105 @@
+import Domain
+import Foundation
+import Ledger
+
+/// `doctor`: checks what a daemon needs, and says what to do about what is wrong.
+struct Doctor {
+    let invocation: Invocation
+    let configuration: Configuration
+
+    init(_ invocation: Invocation, _ configuration: Configuration) {
+        self.invocation = invocation
+        self.configuration = configuration
+    }
+
+    private struct Finding {
+        let check: String
+        let problem: String?
+        var remedy = ""
+    }
+
+    func run() async -> ExitCode {
+        var findings = [secrets(), certificates(), disk()]
+        findings += await database()
+        for finding in findings {
+            if invocation.has("json") {
+                Commands.write(
+                    JSON(members: [
+                        "check": .string(finding.check), "ok": .bool(finding.problem == nil),
+                        "problem": .text(finding.problem),
+                        "remedy": finding.problem == nil ? nil : .string(finding.remedy),
+                    ]))
+            } else if let problem = finding.problem {
+                print("WRONG  \(finding.check): \(problem)\n       \(finding.remedy)")
+            } else {
+                print("ok     \(finding.check)")
+            }
+        }
+        return findings.allSatisfy { $0.problem == nil } ? .done : .found
+    }
+
+    private func secrets() -> Finding {
+        for (path, secret) in configuration.secrets {
+            do throws(ConfigurationError) {
+                _ = try secret.read(environment: ProcessInfo.processInfo.environment)
+            } catch {
+                return Finding(
+                    check: "secrets", problem: "\(path): \(error)",
+                    remedy: "put the secret where the configuration says it is")
+            }
+        }
+        return Finding(check: "secrets", problem: nil)
+    }
+
+    private func certificates() -> Finding {
+        do throws(DaemonError) {
+            _ = try configuration.interpreter()
+            return Finding(check: "certificates", problem: nil)
+        } catch {
+            return Finding(
+                check: "certificates", problem: "\(error)",
+                remedy: "name DER or PEM files in apple.rootCertificates")
+        }
+    }
+
+    private func disk() -> Finding {
+        let values = try? FileManager.default.attributesOfFileSystem(
+            forPath: configuration.dataDirectory)
+        guard let free = values?[.systemFreeSize] as? NSNumber else {
+            return Finding(
+                check: "disk", problem: "\(configuration.dataDirectory) cannot be looked at",
+                remedy: "create it, or let this user read it")
+        }
+        let gibibytes = free.int64Value / (1 << 30)
+        return Finding(
+            check: "disk", problem: gibibytes < 1 ? "less than 1 GiB is free" : nil,
+            remedy: "free some space: the ledger only grows")
+    }
+
+    private func database() async -> [Finding] {
+        do throws(DaemonError) {
+            return try await Commands.withGround(configuration) { ground throws(DaemonError) in
+                do throws(LedgerError) {
+                    let head = try await ground.reader.head()
+                    let lead = head.recordedAt.milliseconds - SystemClock.now.milliseconds
+                    return [
+                        Finding(check: "database, schema and safeguards", problem: nil),
+                        Finding(
+                            check: "clock",
+                            problem: lead > 5_000
+                                ? "the newest batch is \(lead) ms in this machine's future" : nil,
+                            remedy: "synchronize this machine's clock"),
+                    ]
+                } catch {
+                    throw .ledger(error)
+                }
+            }
+        } catch {
+            return [
+                Finding(
+                    check: "database, schema and safeguards", problem: "\(error.code) \(error)",
+                    remedy: "see the section \(error.code) of ops/runbook.md")
+            ]
+        }
+    }
+}

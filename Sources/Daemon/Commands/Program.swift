@@ -1,0 +1,69 @@
+import Diagnostics
+import Foundation
+
+/// The program: reads the command line and runs the command.
+public enum Program {
+    /// Runs the command that the arguments name.
+    ///
+    /// - Parameter arguments: what follows the program's name.
+    /// - Returns: the exit code.
+    public static func run(_ arguments: [String]) async -> Int32 {
+        let request: CommandLineRequest
+        do throws(UsageError) {
+            request = try CommandLineParser.request(arguments)
+        } catch {
+            complain("\(error)")
+            return ExitCode.usage.rawValue
+        }
+        switch request {
+        case .help(let text):
+            print(text)
+            return ExitCode.done.rawValue
+        case .run(let invocation):
+            return await run(invocation).rawValue
+        }
+    }
+
+    private static func run(_ invocation: Invocation) async -> ExitCode {
+        let configuration: Configuration
+        do throws(ConfigurationError) {
+            configuration = try ConfigurationLoader.load(invocation)
+        } catch {
+            complain("\(error)")
+            return .usage
+        }
+        do throws(DaemonError) {
+            return try await run(invocation, configuration)
+        } catch {
+            complain("subledger: \(error.code) \(error)")
+            switch error {
+            case .settingsDiffer, .fileUnusable, .badQuestion: return .usage
+            default: return .failed
+            }
+        }
+    }
+
+    private static func run(_ invocation: Invocation, _ configuration: Configuration)
+        async throws(DaemonError) -> ExitCode
+    {
+        switch invocation.command {
+        case .serve:
+            return try await Serve(invocation: invocation, configuration: configuration).run()
+        case .migrate: return try await Commands.migrate(configuration)
+        case .importNotifications, .importTransactions:
+            return try await Importing(invocation, configuration).run()
+        case .entitlements, .timeline:
+            return try await Asking(invocation, configuration).run()
+        case .replay: return try await Replaying(invocation, configuration).run()
+        case .keysCreate, .keysList, .keysRevoke:
+            return try await KeyCommands(invocation, configuration).run()
+        case .verify: return try await Verifying(invocation, configuration).run()
+        case .doctor: return await Doctor(invocation, configuration).run()
+        }
+    }
+
+    /// Writes a line to standard error.
+    static func complain(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+}

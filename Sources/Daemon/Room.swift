@@ -1,1 +1,0 @@
-// The room `Daemon`: see the table of rooms in README.md.

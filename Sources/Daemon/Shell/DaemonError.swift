@@ -1,0 +1,59 @@
+import AppStore
+import Crypto
+import HTTP
+import Ledger
+import Postgres
+
+/// Why a command ended early.
+enum DaemonError: Error, CustomStringConvertible {
+    /// The record does not hold the settings of the configuration.
+    case settingsDiffer([String])
+    /// A file that the configuration names cannot be used.
+    case fileUnusable(String, why: String)
+    /// The address cannot be listened at.
+    case notListening(ListenError)
+    /// A line of input is not what is imported; nothing after it was read.
+    case badLine(file: String, line: Int, why: String)
+    /// The ledger could not be opened or read.
+    case ledger(LedgerError)
+    /// The embedded database could not be run.
+    case cluster(ClusterError)
+    /// The database could not be reached.
+    case database(PostgresError)
+    /// What was asked about cannot be understood.
+    case badQuestion(String)
+    /// Something could not be appended.
+    case append(AppendError)
+
+    /// Stable across releases; each has a section in the runbook.
+    var code: String {
+        switch self {
+        case .settingsDiffer: "SL030"
+        case .fileUnusable: "SL031"
+        case .notListening: "SL032"
+        case .badLine: "SL033"
+        case .ledger(let error): error.code
+        case .cluster: "SL034"
+        case .database: "SL035"
+        case .badQuestion: "SL036"
+        case .append(let error): error.code
+        }
+    }
+
+    /// The error in words.
+    var description: String {
+        switch self {
+        case .settingsDiffer(let differences):
+            "the configuration differs from the settings on the record; `serve --adopt-settings` "
+                + "records it, valid from now:\n  " + differences.joined(separator: "\n  ")
+        case .fileUnusable(let path, let why): "\(path): \(why)"
+        case .notListening(let error): "cannot listen: \(error)"
+        case .badLine(let file, let line, let why): "\(file):\(line): \(why)"
+        case .ledger(let error): "\(error)"
+        case .cluster(let error): "the embedded database: \(error)"
+        case .database(let error): "\(error)"
+        case .badQuestion(let why): why
+        case .append(let error): "\(error)"
+        }
+    }
+}

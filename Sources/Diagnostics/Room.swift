@@ -1,1 +1,0 @@
-// The room `Diagnostics`: see the table of rooms in README.md.

@@ -1,0 +1,132 @@
+/// One chain of purchases, its statements merged: what is true of it whatever the settings are.
+public struct Line: Sendable, Hashable {
+    /// The stream that says it.
+    public var stream: StreamID
+    /// The last entry that it includes.
+    public var position: Position
+    /// The spans of access that were charged for, by purchase date.
+    public var periods: [Period]
+    /// What the customer intended, by signing.
+    public var intents: [Intent]
+    /// Whose the backend said it is, by place on the record.
+    public var bindings: [LineBinding]
+    /// Who showed it, by place on the record.
+    public var presentations: [Presentation]
+
+    /// The world it belongs to.
+    public var environment: Environment { stream.line?.environment ?? Environment("") }
+    /// The original transaction id.
+    public var original: String { stream.line?.original ?? "" }
+    /// The app's bundle id, once a transaction said it.
+    public var bundle: String? { periods.last?.bundle }
+    /// The subscription group, once a transaction said it.
+    public var group: String? { periods.last { $0.group != nil }?.group }
+    /// When the first period begins.
+    public var start: Instant? { periods.map(\.from).min() }
+}
+
+/// What the newest renewal infos signed by an instant say of the next renewal.
+public struct Intent: Sendable, Hashable {
+    /// Signed then; holds until the next one.
+    public var signedAt: Instant
+    /// Whether it is set to renew.
+    public var willRenew: Bool?
+    /// The product that will renew.
+    public var nextProduct: String?
+    /// Why it ended, raw.
+    public var expirationIntent: Int64?
+}
+
+/// One span of access that one charge paid for (R2).
+public struct Period: Sendable, Hashable {
+    /// What gives access, and how it ends.
+    public enum Shape: String, Sendable, Hashable {
+        case subscription, permanent, pass, consumable
+        /// The statement names no type; the catalogue decides.
+        case unstated
+    }
+
+    /// What ended the access, or will.
+    public enum Ending: String, Sendable, Hashable {
+        case expiry, revocation, succession
+    }
+
+    /// The lowest of the transaction ids that stand for it.
+    public var transaction: String
+    /// All transaction ids that stand for it, in order.
+    public var aliases: [String]
+    /// Apple's id of the paid period.
+    public var webOrderLineItem: String?
+    /// The app.
+    public var bundle: String
+    /// The product bought.
+    public var product: String
+    /// The subscription group.
+    public var group: String?
+    /// What gives access.
+    public var shape: Shape
+    /// When it was charged: money is dated by it.
+    public var purchasedAt: Instant
+    /// When access begins: the purchase, or the first signing of a first purchase dated ahead.
+    public var from: Instant
+    /// When the paid time ends, extensions included; `nil` without an end of its own.
+    public var expiresAt: Instant?
+    /// When access without grace ends; `nil`: no end, or the catalogue's for a pass.
+    public var until: Instant?
+    /// What ends it.
+    public var ending: Ending
+    /// Grace after the paid time.
+    public var grace: Grace?
+    /// When Apple was still trying to collect after the end.
+    public var retries: [Range<Instant>]
+    /// How it counts.
+    public var periodClass: PeriodClass
+    /// What was paid. Units: milliunits of `currency`.
+    public var priceMilliunits: Int64?
+    /// ISO 4217.
+    public var currency: String?
+    /// PURCHASED, FAMILY_SHARED, …
+    public var ownership: String?
+    /// Whose purchase it is.
+    public var token: CustomerNumber?
+    /// PURCHASE or RENEWAL.
+    public var reason: String?
+    /// When access was taken back.
+    public var revokedAt: Instant?
+    /// Whether money went back with the revocation (R15).
+    public var isRefunded: Bool
+    /// The refunded share. Units: thousandths of a percent.
+    public var refundShare: Int64?
+    /// Whether Apple marked it as upgraded.
+    public var isUpgraded: Bool
+    /// Caveats: `successor_missing`, `start_in_future`, `clock_skew`, `no_signed_date`.
+    public var flags: [String]
+}
+
+/// Time that Apple gives a customer whose charge failed (R5).
+public enum Grace: Sendable, Hashable {
+    /// Until the instant that Apple named, or ended it at.
+    case named(until: Instant)
+    /// Apple named no date: as many days as configured, but not beyond `cap`.
+    case inferred(cap: Instant?)
+}
+
+/// How a period counts; the first that matches.
+public enum PeriodClass: String, Sendable, Hashable {
+    case family, other, trial, free, intro, paid
+
+    init(_ statement: TransactionStatement) {
+        switch statement.ownership {
+        case "FAMILY_SHARED": self = .family
+        case nil, "PURCHASED":
+            if statement.offerDiscountType == "FREE_TRIAL" {
+                self = .trial
+            } else if statement.priceMilliunits == 0 {
+                self = .free
+            } else {
+                self = statement.offerType == nil ? .paid : .intro
+            }
+        default: self = .other
+        }
+    }
+}

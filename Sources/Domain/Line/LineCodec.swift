@@ -1,0 +1,158 @@
+// The form in which a projection keeps a line; it is written anew by every rebuild.
+
+extension Line {
+    /// The line as JSON, without its stream and position, which stand beside it.
+    public var state: JSON {
+        JSON(members: [
+            "periods": .array(periods.map(\.state)),
+            "intents": .array(intents.map(\.state)),
+            "bindings": .array(
+                bindings.map {
+                    JSON(members: [
+                        "customer": .integer($0.customer.number), "from": .instant($0.from),
+                    ])
+                }),
+            "presentations": .array(
+                presentations.map {
+                    JSON(members: [
+                        "customer": .integer($0.customer.number), "at": .instant($0.at),
+                    ])
+                }),
+        ])
+    }
+
+    /// Reads what `state` wrote.
+    public init(stream: StreamID, position: Position, state: JSON) throws(CodecError) {
+        self.stream = stream
+        self.position = position
+        periods = []
+        intents = []
+        bindings = []
+        presentations = []
+        for element in state["periods"]?.elements ?? [] {
+            periods.append(try Period(state: element))
+        }
+        for element in state["intents"]?.elements ?? [] {
+            intents.append(try Intent(state: element))
+        }
+        for element in state["bindings"]?.elements ?? [] {
+            let read = BodyReader(element)
+            bindings.append(
+                LineBinding(
+                    customer: try read.customer("customer"), from: try read.instantIfAny("from")))
+        }
+        for element in state["presentations"]?.elements ?? [] {
+            let read = BodyReader(element)
+            presentations.append(
+                Presentation(
+                    customer: try read.customer("customer"), at: try read.instant("at")))
+        }
+    }
+}
+
+extension Intent {
+    fileprivate var state: JSON {
+        JSON(members: [
+            "signedAt": .instant(signedAt), "willRenew": .truth(willRenew),
+            "nextProduct": .text(nextProduct), "expirationIntent": .whole(expirationIntent),
+        ])
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        signedAt = try read.instant("signedAt")
+        willRenew = try read.truthIfAny("willRenew")
+        nextProduct = try read.textIfAny("nextProduct")
+        expirationIntent = try read.wholeIfAny("expirationIntent")
+    }
+}
+
+extension Grace {
+    fileprivate var state: JSON {
+        switch self {
+        case .named(let until): JSON(members: ["until": .instant(until)])
+        case .inferred(let cap): JSON(members: ["inferred": .bool(true), "cap": .instant(cap)])
+        }
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        if try read.truthIfAny("inferred") == true {
+            self = .inferred(cap: try read.instantIfAny("cap"))
+        } else {
+            self = .named(until: try read.instant("until"))
+        }
+    }
+}
+
+extension Period {
+    fileprivate var state: JSON {
+        JSON(members: [
+            "transaction": .string(transaction),
+            "aliases": aliases.count == 1 ? nil : .array(aliases.map(JSON.string)),
+            "webOrderLineItem": .text(webOrderLineItem), "bundle": .string(bundle),
+            "product": .string(product), "group": .text(group), "shape": .string(shape.rawValue),
+            "purchasedAt": .instant(purchasedAt),
+            "from": from == purchasedAt ? nil : .instant(from),
+            "expiresAt": .instant(expiresAt), "until": .instant(until),
+            "ending": ending == .expiry ? nil : .string(ending.rawValue), "grace": grace?.state,
+            "retries": retries.isEmpty
+                ? nil
+                : .array(
+                    retries.flatMap {
+                        [
+                            .integer($0.lowerBound.milliseconds),
+                            .integer($0.upperBound.milliseconds),
+                        ]
+                    }),
+            "class": .string(periodClass.rawValue), "price": .whole(priceMilliunits),
+            "currency": .text(currency), "ownership": .text(ownership),
+            "token": .whole(token?.number), "reason": .text(reason),
+            "revokedAt": .instant(revokedAt), "isRefunded": isRefunded ? .bool(true) : nil,
+            "refundShare": .whole(refundShare), "isUpgraded": isUpgraded ? .bool(true) : nil,
+            "flags": .flags(flags),
+        ])
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        guard let shape = Shape(rawValue: try read.text("shape")),
+            let ending = Ending(rawValue: try read.textIfAny("ending") ?? "expiry"),
+            let periodClass = PeriodClass(rawValue: try read.text("class"))
+        else { throw .unreadable(member: "shape, ending or class") }
+        let transaction = try read.text("transaction")
+        let aliases = try read.texts("aliases")
+        let purchasedAt = try read.instant("purchasedAt")
+        self.init(
+            transaction: transaction, aliases: aliases.isEmpty ? [transaction] : aliases,
+            webOrderLineItem: try read.textIfAny("webOrderLineItem"),
+            bundle: try read.text("bundle"), product: try read.text("product"),
+            group: try read.textIfAny("group"), shape: shape, purchasedAt: purchasedAt,
+            from: try read.instantIfAny("from") ?? purchasedAt,
+            expiresAt: try read.instantIfAny("expiresAt"),
+            until: try read.instantIfAny("until"), ending: ending,
+            grace: try Period.grace(state), retries: try Period.retries(state),
+            periodClass: periodClass, priceMilliunits: try read.wholeIfAny("price"),
+            currency: try read.textIfAny("currency"), ownership: try read.textIfAny("ownership"),
+            token: try read.customerIfAny("token"), reason: try read.textIfAny("reason"),
+            revokedAt: try read.instantIfAny("revokedAt"),
+            isRefunded: try read.truthIfAny("isRefunded") ?? false,
+            refundShare: try read.wholeIfAny("refundShare"),
+            isUpgraded: try read.truthIfAny("isUpgraded") ?? false,
+            flags: try read.texts("flags"))
+    }
+
+    private static func grace(_ state: JSON) throws(CodecError) -> Grace? {
+        guard let grace = state["grace"] else { return nil }
+        return try Grace(state: grace)
+    }
+
+    private static func retries(_ state: JSON) throws(CodecError) -> [Range<Instant>] {
+        let edges = (state["retries"]?.elements ?? []).compactMap(\.integer)
+            .map(Instant.init(milliseconds:))
+        guard edges.count.isMultiple(of: 2) else { throw .unreadable(member: "retries") }
+        return stride(from: 0, to: edges.count, by: 2).compactMap {
+            edges[$0] <= edges[$0 + 1] ? edges[$0]..<edges[$0 + 1] : nil
+        }
+    }
+}

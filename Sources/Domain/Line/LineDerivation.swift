@@ -1,0 +1,207 @@
+extension Subscription {
+    /// The line that the statements describe.
+    public func line() -> Line {
+        Line(
+            stream: stream, position: position, periods: periods(), intents: intents(),
+            bindings: bindings.sorted { $0.position < $1.position }.map(\.command),
+            presentations: presentations.sorted { $0.position < $1.position }.map(\.command))
+    }
+
+    private func intents() -> [Intent] {
+        var merged: RenewalStatement?
+        var intents: [Intent] = []
+        for copy in renewals.inOrder {
+            let now = merged?.overlaid(by: copy.content) ?? copy.content
+            merged = now
+            let intent = Intent(
+                signedAt: copy.signedAt, willRenew: now.willRenew,
+                nextProduct: now.renewsProduct ?? now.product,
+                expirationIntent: now.expirationIntent)
+            // Of several signed at one instant the weightiest, which comes last, speaks.
+            if intents.last?.signedAt == copy.signedAt { intents.removeLast() }
+            intents.append(intent)
+        }
+        return intents
+    }
+
+    private func periods() -> [Period] {
+        var charges: [String: Charge] = [:]
+        for copies in transactions.values {
+            guard let charge = Charge(copies) else { continue }
+            let identity = charge.identity
+            charges[identity] = charges[identity]?.joined(with: charge) ?? charge
+        }
+        let ordered = charges.values.sorted { $0.precedes($1) }
+        var periods: [Period] = []
+        for (index, charge) in ordered.enumerated() {
+            let next = index + 1 < ordered.count ? ordered[index + 1] : nil
+            periods.append(
+                period(of: charge, after: periods.last, before: next))
+        }
+        return periods
+    }
+
+    private func period(of charge: Charge, after last: Period?, before next: Charge?) -> Period {
+        let statement = charge.statement
+        let shape = charge.shape
+        var flags = statement.flags.filter { $0 == "clock_skew" || $0 == "no_signed_date" }
+        let expiresAt = end(of: charge, next: next)
+        let from = charge.start(after: last, flags: &flags)
+        var until = shape == .subscription ? expiresAt : nil
+        var ending = Period.Ending.expiry
+        if shape == .subscription, let next, next.purchasedAt < until ?? .distantFuture {
+            until = max(next.purchasedAt, from)
+            ending = .succession
+        }
+        if let revokedAt = charge.revokedAt, revokedAt < until ?? .distantFuture {
+            until = max(revokedAt, from)
+            ending = .revocation
+        }
+        if statement.isUpgraded == true, next == nil { flags.append("successor_missing") }
+        var period = Period(
+            transaction: charge.aliases[0], aliases: charge.aliases,
+            webOrderLineItem: statement.webOrderLineItem, bundle: statement.bundle,
+            product: statement.product, group: statement.group, shape: shape,
+            purchasedAt: charge.purchasedAt, from: from, expiresAt: expiresAt, until: until,
+            ending: ending, grace: nil, retries: [], periodClass: PeriodClass(statement),
+            priceMilliunits: statement.priceMilliunits, currency: statement.currency,
+            ownership: statement.ownership, token: statement.token, reason: statement.reason,
+            revokedAt: charge.revokedAt, isRefunded: charge.isRefunded,
+            refundShare: charge.refundShare, isUpgraded: statement.isUpgraded == true,
+            flags: flags)
+        if shape == .subscription, ending == .expiry, let expiresAt {
+            let episode = Episode(
+                self, from: charge.purchasedAt, until: next?.purchasedAt, expiresAt: expiresAt,
+                isCommitment: statement.billingPlan == "MONTHLY")
+            period.grace = episode.grace
+            period.retries = episode.retries
+        }
+        return period
+    }
+
+    /// The end of the paid time: Apple's date, or a later one that an extension named (R4).
+    private func end(of charge: Charge, next: Charge?) -> Instant? {
+        guard var end = charge.statement.expiresAt else { return nil }
+        for notice in notices.values where notice.type == "RENEWAL_EXTENDED" {
+            guard let renewsAt = notice.renewsAt, renewsAt > end else { continue }
+            let isMeant =
+                if let transaction = notice.transaction {
+                    charge.aliases.contains(transaction)
+                } else {
+                    charge.purchasedAt <= notice.signedAt
+                        && notice.signedAt < next?.purchasedAt ?? .distantFuture
+                }
+            if isMeant { end = renewsAt }
+        }
+        return end
+    }
+}
+
+/// The copies of one transaction, or of several that stand for one period, merged.
+struct Charge {
+    private(set) var statement: TransactionStatement
+    private(set) var aliases: [String]
+    private(set) var purchasedAt: Instant
+    private(set) var revokedAt: Instant?
+    private(set) var isRefunded: Bool
+    private(set) var refundShare: Int64?
+    /// The first signing; `nil` when no copy carried its own date.
+    private var firstSignedAt: Instant?
+    private var newest: Copy<TransactionStatement>
+
+    /// The merged copies of one transaction; `nil` without a copy.
+    init?(_ copies: Copies<TransactionStatement>) {
+        guard let newest = copies.newest, var merged = copies.inOrder.first?.content else {
+            return nil
+        }
+        for copy in copies.inOrder.dropFirst() { merged = merged.overlaid(by: copy.content) }
+        self.newest = newest
+        statement = merged
+        aliases = [merged.transaction]
+        purchasedAt = merged.purchasedAt
+        firstSignedAt =
+            copies.inOrder.filter { !$0.content.flags.contains("no_signed_date") }
+            .map(\.signedAt).min()
+        revokedAt = merged.revokedAt
+        isRefunded = merged.isRefund
+        refundShare = merged.isRefund ? merged.refundShare : nil
+        if shape == .permanent {
+            purchasedAt = merged.originallyPurchasedAt ?? merged.purchasedAt
+        }
+    }
+
+    var shape: Period.Shape {
+        switch statement.type {
+        case "Auto-Renewable Subscription": .subscription
+        case "Non-Consumable": .permanent
+        case "Non-Renewing Subscription": .pass
+        case "Consumable": .consumable
+        default: statement.expiresAt == nil ? .unstated : .subscription
+        }
+    }
+
+    /// What makes two transactions one period (R2).
+    var identity: String {
+        switch shape {
+        case .permanent: "line"
+        case .subscription: statement.webOrderLineItem.map { "w" + $0 } ?? "t" + aliases[0]
+        case .pass, .consumable, .unstated: "t" + aliases[0]
+        }
+    }
+
+    /// This period with another transaction that stands for it.
+    func joined(with other: Charge) -> Charge {
+        let isOlder = Copy.isOutweighed(newest, by: other.newest)
+        let (old, new) = isOlder ? (self, other) : (other, self)
+        var joined = new
+        joined.statement = old.statement.overlaid(by: new.statement)
+        joined.aliases = (aliases + other.aliases).sorted(by: Charge.idPrecedes)
+        joined.purchasedAt = min(purchasedAt, other.purchasedAt)
+        joined.firstSignedAt = [firstSignedAt, other.firstSignedAt].compactMap { $0 }.min()
+        // A copy that another device made says nothing of a revocation that this one carries.
+        let revoked = [self, other].filter { $0.revokedAt != nil }
+            .min { ($0.revokedAt ?? .distantPast) < ($1.revokedAt ?? .distantPast) }
+        joined.revokedAt = revoked?.revokedAt
+        joined.isRefunded = revoked?.isRefunded ?? false
+        joined.refundShare = revoked?.refundShare
+        return joined
+    }
+
+    func precedes(_ other: Charge) -> Bool {
+        if purchasedAt != other.purchasedAt { return purchasedAt < other.purchasedAt }
+        let (mine, others) = (statement.expiresAt, other.statement.expiresAt)
+        if mine != others { return mine ?? .distantFuture < others ?? .distantFuture }
+        return Charge.idPrecedes(aliases[0], other.aliases[0])
+    }
+
+    /// When access begins: for a first purchase dated ahead of its signing, that signing (R12).
+    func start(after last: Period?, flags: inout [String]) -> Instant {
+        guard let firstSignedAt, firstSignedAt < purchasedAt, statement.reason != "RENEWAL",
+            shape == .subscription
+        else { return purchasedAt }
+        let isFirst = aliases.contains(statement.original)
+        let isAfterLapse =
+            statement.reason == "PURCHASE" && (last?.until ?? .distantPast) < firstSignedAt
+        guard isFirst || isAfterLapse else { return purchasedAt }
+        flags.append("start_in_future")
+        return firstSignedAt
+    }
+
+    /// Ids are decimal numbers: the shorter is the lower.
+    private static func idPrecedes(_ left: String, _ right: String) -> Bool {
+        (left.utf8.count, left) < (right.utf8.count, right)
+    }
+}
+
+extension TransactionStatement {
+    /// Whether the revocation that it states gave money back (R15).
+    fileprivate var isRefund: Bool {
+        guard revokedAt != nil, ownership == nil || ownership == "PURCHASED" else { return false }
+        return revocationType == nil || revocationType?.hasPrefix("REFUND") == true
+    }
+
+    /// The refunded share; all when Apple does not say.
+    fileprivate var refundShare: Int64 {
+        min(max(revocationPercentage ?? 100_000, 0), 100_000)
+    }
+}

@@ -1,0 +1,214 @@
+public import Domain
+public import Ledger
+public import Postgres
+import Synchronization
+
+/// Answers questions about customers and lines: projected rows, and the entries after them.
+public final class AnswerReader: Sendable {
+    private let pool: ConnectionPool
+    private let reader: LedgerReader
+    private let memory = Mutex(Memory())
+
+    private struct Memory {
+        var lines: [LineKey: Line] = [:]
+        var settings: [Position: Settings] = [:]
+    }
+
+    private struct LineKey: Hashable {
+        let stream: StreamID
+        let position: Position
+    }
+
+    private static let lineLimit = 50_000
+    private static let settingsLimit = 64
+    /// More entries than this behind, and the streams are read from the ledger instead.
+    private static let tailLimit = 1_000
+
+    /// A reader over read-only sessions.
+    public init(_ pool: ConnectionPool) {
+        self.pool = pool
+        reader = LedgerReader(pool)
+    }
+
+    /// What is known of a customer: never older than an acknowledged append.
+    public func view(_ question: Question) async throws(LedgerError) -> CustomerView {
+        var found = try await lookUp(question.customer)
+        let isKnownNow = question.knownAt == nil || question.knownAt == found.position
+        if isKnownNow, found.tail.isEmpty {
+            var view = try await projected(found)
+            view.holdings.lines.removeAll { !question.covers($0) }
+            return view
+        }
+        found.position = question.knownAt.map { min($0, found.position) } ?? found.position
+        var view = try await folded(found)
+        view.holdings.lines.removeAll { !question.covers($0) }
+        return view
+    }
+
+    /// The last position.
+    public func head() async throws(LedgerError) -> Position {
+        try await reader.head().position
+    }
+
+    /// A line as known at a position, and whose it is; `nil` when nothing is recorded of it.
+    public func line(
+        _ environment: Environment, _ original: String, knownAt: Position? = nil
+    ) async throws(LedgerError) -> (
+        line: Line, links: TokenLinks, settings: Settings, position: Position
+    )? {
+        let stream = StreamID.line(environment, original)
+        let head = try await reader.head().position
+        let position = knownAt.map { min($0, head) } ?? head
+        let entries = try await reader.entries(of: [stream, .settings], upTo: position)
+        let subscription = Subscription(
+            stream, entries: entries.filter { $0.event.stream == stream })
+        guard !subscription.isEmpty else { return nil }
+        let line = subscription.line()
+        let links = try await links(of: line.tokens, upTo: position)
+        let settings = entries.filter { $0.event.stream == .settings }
+            .reduce(Settings()) { $0.evolved(by: $1) }
+        return (line, links, settings, position)
+    }
+
+    /// The backend's ids of customers, or the tokens of customers that are only tokens.
+    public func names(of numbers: Set<CustomerNumber>)
+        async throws(LedgerError) -> [CustomerNumber: String]
+    {
+        guard !numbers.isEmpty else { return [:] }
+        var names: [CustomerNumber: String] = [:]
+        let rows = try await query(
+            """
+            select number, id from operation.customer where number = any($1) \
+            union all select number, token from operation.token where number = any($1)
+            """, [.int8s(numbers.map(\.number))])
+        for row in rows {
+            let (number, name) = try read { () throws(PostgresError) in
+                (try row.int8(0), try row.text(1))
+            }
+            names[CustomerNumber(number)] = name
+        }
+        return names
+    }
+
+    /// Streams that concern a customer, and its numbers, as far as known.
+    public func streams(of customer: String)
+        async throws(LedgerError) -> (streams: [StreamID], numbers: [CustomerNumber])
+    {
+        let found = try await lookUp(customer)
+        return (Array(found.streams).sorted(), Array(found.numbers).sorted())
+    }
+
+    private func lookUp(_ customer: String) async throws(LedgerError) -> LookUp {
+        let rows = try await query(
+            LookUp.sql, [.text(customer), .int8(Int64(AnswerReader.tailLimit))])
+        return try read { () throws(PostgresError) in try LookUp(rows) }
+    }
+
+    /// The view when the projections are level with what concerns the customer.
+    private func projected(_ found: LookUp) async throws(LedgerError) -> CustomerView {
+        var lines: [Line] = []
+        for row in found.lines { lines.append(try line(row)) }
+        let settings = try await settings(at: found.settings)
+        return CustomerView(
+            position: found.position, number: found.customer,
+            holdings: Holdings(lines: lines, links: found.links, settings: settings),
+            halted: Set(found.lines.filter { $0.halted }.map(\.stream)),
+            lastEntry: max(
+                found.settings, found.lines.map(\.position).max() ?? .start,
+                found.lastLink))
+    }
+
+    /// The view folded from the record: for the past, and for what the projections lack yet.
+    private func folded(_ found: LookUp) async throws(LedgerError) -> CustomerView {
+        let tokens = found.numbers.map(StreamID.token)
+        let streams = found.streams.union(found.tail)
+        let entries = try await reader.entries(
+            of: Array(streams.union(tokens).union([.settings])).sorted(), upTo: found.position)
+        var folds: [StreamID: Subscription] = [:]
+        var settings = Settings()
+        for entry in entries {
+            if entry.event.stream == .settings {
+                settings = settings.evolved(by: entry)
+            } else {
+                folds[entry.event.stream, default: Subscription(entry.event.stream)].apply(entry)
+            }
+        }
+        var lines: [Line] = []
+        var links: TokenLinks = [:]
+        for (stream, fold) in folds.sorted(by: { $0.key < $1.key }) {
+            if stream.line != nil { lines.append(fold.line()) }
+        }
+        for number in found.numbers { links[number] = folds[.token(number)]?.linkedCustomer }
+        // Lines that only the tail names may carry tokens that the projections do not know.
+        let strangers = Set(lines.flatMap(\.tokens)).subtracting(found.numbers)
+        links.merge(try await self.links(of: strangers, upTo: found.position)) { known, _ in known }
+        return CustomerView(
+            position: found.position, number: found.customer,
+            holdings: Holdings(lines: lines, links: links, settings: settings),
+            halted: Set(folds.filter { $0.value.haltedAt != nil }.keys),
+            lastEntry: entries.last?.position ?? .start)
+    }
+
+    private func links(of tokens: Set<CustomerNumber>, upTo last: Position)
+        async throws(LedgerError) -> TokenLinks
+    {
+        var links: TokenLinks = [:]
+        for entry in try await reader.entries(of: tokens.map(StreamID.token).sorted(), upTo: last) {
+            if case .tokenLink(let link) = entry.event.content { links[link.token] = link.customer }
+        }
+        return links
+    }
+
+    private func line(_ row: LookUp.LineRow) throws(LedgerError) -> Line {
+        let key = LineKey(stream: row.stream, position: row.position)
+        if let known = memory.withLock({ $0.lines[key] }) { return known }
+        let line: Line
+        do {
+            line = try Line(
+                stream: row.stream, position: row.position, state: try JSON.parse(row.state))
+        } catch {
+            throw .damaged("the projected line \(row.stream.name): \(error)")
+        }
+        memory.withLock { memory in
+            if memory.lines.count >= AnswerReader.lineLimit { memory.lines = [:] }
+            memory.lines[key] = line
+        }
+        return line
+    }
+
+    private func settings(at position: Position) async throws(LedgerError) -> Settings {
+        if let known = memory.withLock({ $0.settings[position] }) { return known }
+        var settings = Settings()
+        for entry in try await reader.entries(of: [.settings], upTo: position) {
+            settings = settings.evolved(by: entry)
+        }
+        memory.withLock { [settings] memory in
+            if memory.settings.count >= AnswerReader.settingsLimit { memory.settings = [:] }
+            memory.settings[position] = settings
+        }
+        return settings
+    }
+
+    private func query(_ sql: String, _ parameters: [Parameter]) async throws(LedgerError) -> Rows {
+        do throws(PostgresError) {
+            return try await pool.query(sql, parameters)
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    private func read<T>(_ body: () throws(PostgresError) -> T) throws(LedgerError) -> T {
+        do throws(PostgresError) {
+            return try body()
+        } catch {
+            throw .database(error)
+        }
+    }
+}
+
+extension Question {
+    /// Whether a line is of the world and the app that are asked about.
+    func covers(_ line: Line) -> Bool {
+        line.environment == environment && (app == nil || line.bundle == app)
+    }
+}

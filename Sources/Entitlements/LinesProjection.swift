@@ -1,0 +1,91 @@
+public import Domain
+public import Ledger
+public import Postgres
+public import Projecting
+import Synchronization
+
+/// The projection `subscriptions`: every line, its statements merged.
+public final class LinesProjection: Projection {
+    /// `subscriptions`.
+    public let name = "subscriptions"
+    /// Raised when what a line is made of changes.
+    public let edition: Int64 = 1
+
+    /// Streams folded lately; one projector at a time asks.
+    private let cache = Mutex<[StreamID: Subscription]>([:])
+    private static let cacheLimit = 20_000
+
+    /// The projection.
+    public init() {}
+
+    /// One row for each line that the entries belong to.
+    public func changes(by entries: [Entry], generation: Int64, reader: LedgerReader)
+        async throws(LedgerError) -> [Statement]
+    {
+        let byStream = Dictionary(
+            grouping: entries.filter { $0.event.stream.line != nil }, by: \.event.stream)
+        guard !byStream.isEmpty else { return [] }
+        var folded = cached(Array(byStream.keys))
+        var missing: [StreamID] = []
+        for (stream, news) in byStream {
+            // What is remembered must end just before the news, or the stream is read again.
+            if var known = folded[stream], known.revision + 1 == news[0].revision {
+                for entry in news { known.apply(entry) }
+                folded[stream] = known
+            } else {
+                missing.append(stream)
+            }
+        }
+        let last = entries.last?.position ?? .start
+        for stream in missing { folded[stream] = Subscription(stream) }
+        for entry in try await reader.entries(of: missing, upTo: last) {
+            folded[entry.event.stream]?.apply(entry)
+        }
+        remember(folded)
+        return [upsert(folded.values.sorted { $0.stream < $1.stream }, generation)]
+    }
+
+    /// Removes the rows of a generation.
+    public func removal(ofGeneration generation: Int64) -> [Statement] {
+        [Statement("delete from projection.line where generation = $1", [.int8(generation)])]
+    }
+
+    private func cached(_ streams: [StreamID]) -> [StreamID: Subscription] {
+        cache.withLock { cache in
+            var found: [StreamID: Subscription] = [:]
+            for stream in streams { found[stream] = cache[stream] }
+            return found
+        }
+    }
+
+    private func remember(_ folded: [StreamID: Subscription]) {
+        cache.withLock { cache in
+            if cache.count + folded.count > LinesProjection.cacheLimit { cache = [:] }
+            cache.merge(folded) { _, new in new }
+        }
+    }
+
+    private func upsert(_ folded: [Subscription], _ generation: Int64) -> Statement {
+        let lines = folded.map { $0.line() }
+        return Statement(
+            """
+            insert into projection.line (generation, bucket, stream, position, environment, \
+            original, bundle, product_group, state, halted) \
+            select $1, bucket::smallint, stream, position, environment, original, bundle, \
+            product_group, state, halted from unnest($2::int4[], $3::text[], $4::bigint[], \
+            $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], $10::text[]) as line \
+            (bucket, stream, position, environment, original, bundle, product_group, state, halted) \
+            on conflict (generation, bucket, stream) do update set position = excluded.position, \
+            bundle = excluded.bundle, product_group = excluded.product_group, \
+            state = excluded.state, halted = excluded.halted
+            """,
+            [
+                .int8(generation), .int4s(lines.map { Bucket.of($0.stream) }),
+                .texts(lines.map(\.stream.name)), .int8s(lines.map(\.position.number)),
+                .texts(lines.map(\.environment.name)), .texts(lines.map(\.original)),
+                .texts(lines.map(\.bundle)), .texts(lines.map(\.group)),
+                .jsons(lines.map { String(decoding: $0.state.canonicalBytes(), as: UTF8.self) }),
+                .texts(folded.map { $0.haltedAt.map { "entry \($0) cannot be read" } }),
+            ])
+    }
+}

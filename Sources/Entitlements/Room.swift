@@ -1,1 +1,0 @@
-// The room `Entitlements`: see the table of rooms in README.md.

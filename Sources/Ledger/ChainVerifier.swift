@@ -1,0 +1,113 @@
+import Crypto
+public import Domain
+import Postgres
+
+/// Recomputes every digest of the record, from the first entry to the head.
+public struct ChainVerifier: Sendable {
+    private let pool: ConnectionPool
+
+    private static let pageSize = 5_000
+
+    /// A verifier over read-only sessions.
+    public init(_ pool: ConnectionPool) { self.pool = pool }
+
+    /// Verifies the whole chain and the tree.
+    ///
+    /// - Parameter onProgress: told how many more entries were verified.
+    /// - Returns: the head that was verified, and what does not agree; empty when all does.
+    public func verify(onProgress: @Sendable (Int) -> Void = { _ in })
+        async throws(LedgerError) -> (head: Position, faults: [String])
+    {
+        var head = Head.empty
+        var faults: [String] = []
+        while true {
+            let batches = try await query(
+                """
+                select number, first_position, last_position, recorded_at, digest, root, frontier \
+                from ledger.batch where number > $1 order by number limit 200
+                """, [.int8(head.number)])
+            guard !batches.isEmpty else { break }
+            for batch in batches {
+                let before = head.position.number
+                head = try await verify(batch, after: head, &faults)
+                onProgress(Int(head.position.number - before))
+                if faults.count > 100 { return (head.position, faults) }
+            }
+        }
+        let beyond = try await query(
+            "select count(*) from ledger.entry where position > $1",
+            [.int8(head.position.number)])
+        let count = try wrapped { () throws(PostgresError) in try beyond.only().int8(0) }
+        if count > 0 { faults.append("\(count) entries stand beyond the newest batch") }
+        return (head.position, faults)
+    }
+
+    private func verify(_ batch: Row, after previous: Head, _ faults: inout [String])
+        async throws(LedgerError) -> Head
+    {
+        let (number, first, last, recordedAt) = try wrapped { () throws(PostgresError) in
+            (try batch.int8(0), try batch.int8(1), try batch.int8(2), try batch.int8(3))
+        }
+        if number != previous.number + 1 || first != previous.position.number + 1 {
+            faults.append("batch \(number) does not follow batch \(previous.number)")
+        }
+        var rows: [EntryRow] = []
+        var next = first
+        while next <= last {
+            let page = try await query(
+                """
+                select \(EntryRow.columns), bucket from ledger.entry \
+                where position >= $1 and position <= $2 order by position limit \
+                \(ChainVerifier.pageSize)
+                """, [.int8(next), .int8(last)])
+            guard !page.isEmpty else { break }
+            for row in page {
+                rows.append(try verify(row, at: next, recordedAt, &faults))
+                next += 1
+            }
+        }
+        if rows.count != Int(last - first + 1) {
+            faults.append("batch \(number) has \(rows.count) entries of \(last - first + 1)")
+        }
+        let head = previous.followed(by: rows, recordedAt: Instant(milliseconds: recordedAt))
+        let (digest, root, frontier) = try wrapped { () throws(PostgresError) in
+            (try batch.bytes(4), try batch.bytes(5), try batch.bytes(6))
+        }
+        if Hex.encode(digest) != head.digest.hex {
+            faults.append("the digest of batch \(number) is another")
+        }
+        if Hex.encode(root) != head.root.hex || frontier != head.tree.frontierBytes {
+            faults.append("the tree at batch \(number) is another")
+        }
+        return head
+    }
+
+    private func verify(
+        _ row: Row, at position: Int64, _ recordedAt: Int64, _ faults: inout [String]
+    ) throws(LedgerError) -> EntryRow {
+        let entry = try EntryRow.entry(row)
+        let (body, digest, bucket) = try wrapped { () throws(PostgresError) in
+            (try row.text(13), try row.bytes(14), try row.int8(15))
+        }
+        let verified = EntryRow(entry, body: body)
+        if entry.position.number != position { faults.append("position \(position) is missing") }
+        if verified.digest.bytes != digest {
+            faults.append("entry \(entry.position) was changed")
+        }
+        if Int64(verified.bucket) != bucket {
+            faults.append("entry \(entry.position) is in a wrong bucket")
+        }
+        if entry.recordedAt.milliseconds != recordedAt {
+            faults.append("entry \(entry.position) was not recorded with its batch")
+        }
+        return verified
+    }
+
+    private func query(_ sql: String, _ parameters: [Parameter]) async throws(LedgerError) -> Rows {
+        do throws(PostgresError) {
+            return try await pool.query(sql, parameters)
+        } catch {
+            throw .database(error)
+        }
+    }
+}

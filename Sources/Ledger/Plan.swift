@@ -1,0 +1,185 @@
+import Domain
+import Postgres
+
+/// What a group of proposals comes to: decided, not yet written.
+struct Plan: Sendable {
+    /// What is known after all of them.
+    private(set) var known: Known
+    /// The answers, in the order of the proposals, true once the batch is committed.
+    private(set) var outcomes: [Writer.Answer] = []
+    /// What is to be written; `nil` when nothing is added.
+    private(set) var batch: Batch?
+    /// Copies of what is held already.
+    private(set) var redeliveries: [Redelivery] = []
+    /// Numbers drawn for tokens and customers that had none.
+    private(set) var newTokens: [(String, CustomerNumber)] = []
+    private(set) var newCustomers: [(String, CustomerNumber)] = []
+
+    private var entries: [Entry] = []
+    private var evidence: [StoredEvidence] = []
+    private var drawnTokens: [String: CustomerNumber] = [:]
+    private var drawnCustomers: [String: CustomerNumber] = [:]
+    private let head: Head
+    private let recordedAt: Instant
+
+    /// Decides a group of proposals on a writer's memory.
+    init(_ proposals: [Proposal], writer: isolated Writer, session: Connection)
+        async throws(PostgresError)
+    {
+        guard let head = writer.memory.head else {
+            throw .unexpectedAnswer("the head of the ledger is not known")
+        }
+        self.head = head
+        let now = writer.clock()
+        recordedAt = max(now, head.recordedAt.adding(milliseconds: 1))
+        known = Known()
+        known.settings = writer.memory.settings
+        try await number(proposals, writer: writer, session: session)
+        try await load(proposals, writer: writer, session: session)
+        for proposal in proposals { decide(proposal) }
+        guard !entries.isEmpty else { return }
+        batch = Batch(
+            after: head, entries: entries, recordedAt: recordedAt, evidence: evidence,
+            newTokens: newTokens, newCustomers: newCustomers)
+    }
+
+    private mutating func decide(_ proposal: Proposal) {
+        let events: [Event]
+        switch proposal.decide(known) {
+        case .refuse(let objection):
+            outcomes.append(.failure(.refused(objection)))
+            return
+        case .append(let decided): events = decided
+        }
+        var position = Position.start
+        for event in events {
+            position = Position(head.position.number + Int64(entries.count) + 1)
+            let revision =
+                event.stream == .settings
+                ? known.settings.revision : known.subscription(event.stream).revision
+            let entry = Entry(
+                position: position, revision: revision + 1, recordedAt: recordedAt, event: event)
+            entries.append(entry)
+            if event.stream == .settings {
+                known.settings = known.settings.evolved(by: entry)
+            } else {
+                known.streams[event.stream, default: Subscription(event.stream)].apply(entry)
+            }
+        }
+        if let first = events.first {
+            keep(proposal, bucket: Bucket.of(first.stream))
+        } else {
+            position = held(proposal)
+        }
+        outcomes.append(
+            .success(Appended(position: position, count: events.count, known: known)))
+    }
+
+    /// Evidence and numbers are written only with the entries that need them.
+    private mutating func keep(_ proposal: Proposal, bucket: Int32) {
+        let tokens = proposal.tokens + (proposal.evidence?.tokens.map { $0.lowercased() } ?? [])
+        for token in tokens {
+            if let number = drawnTokens.removeValue(forKey: token) {
+                newTokens.append((token, number))
+            }
+        }
+        for customer in proposal.customers {
+            if let number = drawnCustomers.removeValue(forKey: customer) {
+                newCustomers.append((customer, number))
+            }
+        }
+        guard let piece = proposal.evidence else { return }
+        evidence.append(
+            StoredEvidence(
+                bucket: bucket, evidence: piece,
+                tokens: piece.tokens.compactMap { known.tokens[$0.lowercased()] }))
+    }
+
+    /// The last position that holds what a proposal repeats.
+    private mutating func held(_ proposal: Proposal) -> Position {
+        var last = Position.start
+        for stream in proposal.streams(known) {
+            let subscription = known.subscription(stream)
+            for key in proposal.keys {
+                guard let position = subscription.position(of: key) else { continue }
+                redeliveries.append(Redelivery(stream: stream, key: key))
+                last = max(last, position)
+            }
+        }
+        return last == .start ? head.position : last
+    }
+
+    /// Learns or draws the numbers of tokens and customers.
+    private mutating func number(
+        _ proposals: [Proposal], writer: isolated Writer, session: Connection
+    ) async throws(PostgresError) {
+        var tokens: Set<String> = []
+        var customers: Set<String> = []
+        for proposal in proposals {
+            tokens.formUnion(proposal.tokens)
+            tokens.formUnion(proposal.evidence?.tokens.map { $0.lowercased() } ?? [])
+            customers.formUnion(proposal.customers)
+        }
+        for token in tokens { known.tokens[token] = writer.memory.token(token) }
+        for customer in customers { known.customers[customer] = writer.memory.customer(customer) }
+        let missingTokens = tokens.filter { known.tokens[$0] == nil }.sorted()
+        let missingCustomers = customers.filter { known.customers[$0] == nil }.sorted()
+        if !missingTokens.isEmpty {
+            let rows = try await session.query(
+                "select token, number from operation.token where token = any($1)",
+                [.texts(missingTokens)])
+            for row in rows {
+                let number = CustomerNumber(try row.int8(1))
+                known.tokens[try row.text(0)] = number
+                writer.memory.remember(token: try row.text(0), number)
+            }
+        }
+        if !missingCustomers.isEmpty {
+            let rows = try await session.query(
+                "select id, number from operation.customer where id = any($1)",
+                [.texts(missingCustomers)])
+            for row in rows {
+                let number = CustomerNumber(try row.int8(1))
+                known.customers[try row.text(0)] = number
+                writer.memory.remember(customer: try row.text(0), number)
+            }
+        }
+        for token in missingTokens where known.tokens[token] == nil {
+            let number = writer.draw()
+            drawnTokens[token] = number
+            known.tokens[token] = number
+        }
+        for customer in missingCustomers where known.customers[customer] == nil {
+            let number = writer.draw()
+            drawnCustomers[customer] = number
+            known.customers[customer] = number
+        }
+    }
+
+    /// Loads the streams that the proposals want, and those they want after seeing these.
+    private mutating func load(
+        _ proposals: [Proposal], writer: isolated Writer, session: Connection
+    ) async throws(PostgresError) {
+        for _ in 0..<3 {
+            var wanted: Set<StreamID> = []
+            for proposal in proposals { wanted.formUnion(proposal.streams(known)) }
+            wanted = wanted.filter { known.streams[$0] == nil }
+            guard !wanted.isEmpty else { return }
+            var missing: [StreamID] = []
+            for stream in wanted {
+                if let subscription = writer.memory.subscription(stream) {
+                    known.streams[stream] = subscription
+                } else {
+                    missing.append(stream)
+                }
+            }
+            guard !missing.isEmpty else { continue }
+            missing.sort()
+            for stream in missing { known.streams[stream] = Subscription(stream) }
+            for entry in try await session.entries(of: missing, upTo: head.position) {
+                known.streams[entry.event.stream]?.apply(entry)
+            }
+            for stream in missing { writer.memory.remember(known.subscription(stream)) }
+        }
+    }
+}

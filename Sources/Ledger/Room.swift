@@ -1,1 +1,0 @@
-// The room `Ledger`: see the table of rooms in README.md.

@@ -1,1 +1,0 @@
-// The room `Operation`: see the table of rooms in README.md.

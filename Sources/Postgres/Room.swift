@@ -1,1 +1,0 @@
-// The room `Postgres`: see the table of rooms in README.md.

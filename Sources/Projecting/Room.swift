@@ -1,1 +1,0 @@
-// The room `Projecting`: see the table of rooms in README.md.

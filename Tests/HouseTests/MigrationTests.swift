@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+/// SHA-256 of every migration that has landed: none of them is ever edited. When one lands, its line
+/// is added here by `sha256sum schema/NNNN_name.sql`.
+private let landed: [String: String] = [:]
+
+@Suite("A migration")
+struct MigrationTests {
+    private static func all() throws -> [House.File] {
+        try House.files(in: "schema", endings: [".sql"])
+    }
+
+    private static func name(_ file: House.File) -> String {
+        String(file.path.dropFirst("schema/".count).dropLast(".sql".count))
+    }
+
+    @Test("begins by saying its name, what, why, locks, undo and whether it breaks")
+    func headers() throws {
+        for file in try Self.all() {
+            let header = file.lines.prefix { $0.hasPrefix("--") }
+            #expect(header.first == "-- \(Self.name(file))", "\(file.path)")
+            let labels = header.compactMap { $0.firstMatch(of: #/^-- (\w+):\s+\S/#)?.output.1 }
+            #expect(
+                labels.filter { ["What", "Why", "Locks", "Undo", "Breaking"].contains($0) }
+                    == ["What", "Why", "Locks", "Undo", "Breaking"], "\(file.path)")
+        }
+    }
+
+    @Test("is numbered from 1 without gaps, and embedded in the program")
+    func numbers() throws {
+        let names = try Self.all().map(Self.name)
+        let package = House.text("Package.swift")
+        let list = House.text("schema/Migrations.swift")
+        #expect(!names.isEmpty)
+        for (index, name) in names.enumerated() {
+            #expect(name.hasPrefix(String(format: "%04d_", index + 1)))
+            #expect(package.contains("\"\(name).sql\""))
+            #expect(list.contains("\"\(name)\""))
+        }
+    }
+
+    @Test("is never edited once it has landed")
+    func landedOnes() throws {
+        let names = Set(try Self.all().map { Self.name($0) })
+        #expect(Set(landed.keys).subtracting(names) == [])
+        for (name, digest) in landed {
+            #expect(try Self.digest("schema/\(name).sql") == digest, "\(name) was edited")
+        }
+    }
+
+    @Test("is digested as sha256sum does")
+    func digests() throws {
+        let file = House.root.appendingPathComponent(".swift-format").path
+        #expect(try Self.digest(".swift-format").count == 64, "\(file)")
+    }
+
+    @Test("puts the bucket into every key of a sharded table of the record")
+    func buckets() throws {
+        var wrong: [String] = []
+        for file in try Self.all() {
+            wrong += SQLKeys.withoutBucket(in: file.text).map { "\(file.path): \($0)" }
+        }
+        #expect(wrong == [])
+    }
+
+    @Test(
+        "without the bucket in a key is found",
+        arguments: [
+            ("create table ledger.a (bucket int, id int, primary key (id, bucket));", []),
+            ("create table ledger.a (bucket int, id int, primary key (id));", ["ledger.a (id)"]),
+            ("create table ledger.a (bucket int, id int unique);", ["ledger.a id int unique"]),
+            ("create table ledger.a (id int primary key);", []),
+            (
+                "create table ledger.a (\n  bucket int,\n  id int,\n  unique (id)\n);",
+                ["ledger.a (id)"]
+            ),
+            (
+                "create table ledger.a (bucket int, id int);\ncreate unique index on ledger.a (id);",
+                ["ledger.a (id)"]
+            ),
+            ("create table operation.a (bucket int, id int primary key);", []),
+            (
+                "create table ledger.a (bucket int, id int);"
+                    + "alter table ledger.a add constraint k unique (id);",
+                ["ledger.a (id)"]
+            ),
+        ])
+    func finds(sql: String, expected: [String]) {
+        #expect(SQLKeys.withoutBucket(in: sql) == expected)
+    }
+
+    private static func digest(_ path: String) throws -> String {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/sha256sum")
+        process.arguments = [House.root.appendingPathComponent(path).path]
+        process.standardOutput = output
+        try process.run()
+        let text = String(
+            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return String(text.prefix { $0 != " " })
+    }
+}
