@@ -1,0 +1,166 @@
+import Domain
+import Testing
+
+@Suite("A random life")
+struct RandomLifeTests {
+    private let customer = CustomerNumber(1)
+    private let stream = StreamID.line(.production, RandomLife.line)
+
+    /// The seeds among the cases for which a law does not hold.
+    private func seeds(_ count: Int, breaking law: (UInt64) -> Bool) -> [UInt64] {
+        (0..<UInt64(count)).filter { !law($0) }
+    }
+
+    private func line(_ observations: [Observation]) -> Line {
+        var line = recorded(observations, stream: stream).line()
+        line.position = .start
+        return line
+    }
+
+    private func holdings(_ line: Line) -> Holdings {
+        Holdings(lines: [line], links: [:], settings: testSettings)
+    }
+
+    @Test("ends in one state, however it arrives")
+    func arrival() {
+        let broken = seeds(cases(3000, long: 100_000)) { seed in
+            let life = RandomLife(seed: seed)
+            var random = SplitMix64(seed: ~seed)
+            let expected = line(life.observations)
+            return (0..<2).allSatisfy { _ in
+                line(RandomLife.arrival(life.observations, &random)) == expected
+            }
+        }
+        #expect(broken == [])
+    }
+
+    @Test("appends nothing when all of it arrives again")
+    func again() {
+        let broken = seeds(cases(500, long: 20_000)) { seed in
+            let life = RandomLife(seed: seed)
+            let subscription = recorded(life.observations, stream: stream)
+            return life.observations.allSatisfy { decide($0, given: subscription).isEmpty }
+        }
+        #expect(broken == [])
+    }
+
+    @Test("reads back from the state that a projection keeps")
+    func state() {
+        let broken = seeds(cases(500, long: 20_000)) { seed in
+            let line = line(RandomLife(seed: seed).observations)
+            let text = line.state.canonicalBytes()
+            guard let json = try? JSON.parse(text) else { return false }
+            return (try? Line(stream: line.stream, position: .start, state: json)) == line
+        }
+        #expect(broken == [])
+    }
+
+    @Test("reads back from the bodies of its entries")
+    func bodies() {
+        let broken = seeds(cases(300, long: 20_000)) { seed in
+            let life = RandomLife(seed: seed)
+            var subscription = Subscription(stream)
+            var read = Subscription(stream)
+            for observation in life.observations {
+                for event in decide(observation, given: subscription) {
+                    let revision = subscription.revision + 1
+                    var entry = Entry(
+                        position: Position(revision), revision: revision,
+                        recordedAt: observation.observedAt, event: event)
+                    subscription.apply(entry)
+                    guard let json = try? JSON.parse(event.content.body.canonicalBytes()),
+                        let content = try? Event.Content(body: json)
+                    else { return false }
+                    entry.event.content = content
+                    read.apply(entry)
+                }
+            }
+            return read == subscription
+        }
+        #expect(broken == [])
+    }
+
+    @Test("gives access in spans that have a length and do not overlap")
+    func spans() {
+        let broken = seeds(cases(1000, long: 100_000)) { seed in
+            let spans = line(RandomLife(seed: seed).observations).spans(testSettings)
+            return spans.allSatisfy { $0.from < $0.until }
+                && zip(spans, spans.dropFirst()).allSatisfy { $0.until <= $1.from }
+        }
+        #expect(broken == [])
+    }
+
+    @Test("gives access only between its first word and the last end that any word names")
+    func withinEvidence() {
+        let broken = seeds(cases(500, long: 20_000)) { seed in
+            let observations = RandomLife(seed: seed).observations
+            let transactions = observations.compactMap(\.transaction?.content)
+            let spans = line(observations).spans(testSettings)
+            guard let first = transactions.map({ min($0.purchasedAt, $0.signedAt) }).min() else {
+                return spans.isEmpty
+            }
+            let ends = transactions.compactMap(\.expiresAt).map { $0.adding(days: 16) }
+            let named =
+                observations.compactMap(\.renewal?.content.graceExpiresAt)
+                + observations.compactMap(\.notice?.renewsAt).map { $0.adding(days: 16) }
+            let last = (ends + named).max() ?? first
+            return spans.allSatisfy { first <= $0.from && $0.until <= last }
+        }
+        #expect(broken == [])
+    }
+
+    @Test("is answered alike for as long as the answer says that it is fresh")
+    func fresh() {
+        let broken = seeds(cases(120, long: 5000)) { seed in
+            let line = line(RandomLife(seed: seed).observations)
+            let holdings = holdings(line)
+            return instants(around: line).allSatisfy { instant in
+                let told = holdings.verdicts(for: customer, at: instant)
+                guard told.freshSince ?? .distantPast <= instant,
+                    instant < told.freshUntil ?? .distantFuture
+                else { return false }
+                let edges = [
+                    told.freshSince ?? instant,
+                    told.freshUntil?.adding(milliseconds: -1) ?? instant,
+                ]
+                return edges.allSatisfy { holdings.verdicts(for: customer, at: $0) == told }
+            }
+        }
+        #expect(broken == [])
+    }
+
+    @Test("begins and ends when its answers say so, to the millisecond")
+    func edges() {
+        let broken = seeds(cases(120, long: 5000)) { seed in
+            let line = line(RandomLife(seed: seed).observations)
+            let holdings = holdings(line)
+            func isHeld(_ name: String, _ instant: Instant) -> Bool {
+                holdings.verdicts(for: customer, at: instant).entitlements
+                    .contains { $0.name == name && $0.isActive }
+            }
+            return instants(around: line).allSatisfy { instant in
+                holdings.verdicts(for: customer, at: instant).entitlements.allSatisfy { one in
+                    guard let since = one.since, let until = one.until else { return false }
+                    return one.isActive == (since <= instant && instant < until)
+                        && isHeld(one.name, since)
+                        && !isHeld(one.name, since.adding(milliseconds: -1))
+                        && isHeld(one.name, until.adding(milliseconds: -1))
+                        && !isHeld(one.name, until)
+                        && one.isActive == !one.because.isEmpty
+                }
+            }
+        }
+        #expect(broken == [])
+    }
+
+    /// Every instant that the line names, with its neighbours.
+    private func instants(around line: Line) -> [Instant] {
+        let named =
+            line.spans(testSettings).flatMap { [$0.from, $0.until] }
+            + line.intents.map(\.signedAt)
+            + line.periods.flatMap { [$0.from, $0.purchasedAt] }
+        return Set(named).sorted().flatMap { instant in
+            [-1, 0, 1].map { instant.adding(milliseconds: $0) }
+        }
+    }
+}
