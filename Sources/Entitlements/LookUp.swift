@@ -53,7 +53,7 @@ struct LookUp {
         }
     }
 
-    /// $1 the customer's id or token; $2 the most tail rows.
+    /// $1 the spellings of the customer's id or token, as asked first; $2 the most tail rows.
     static let sql = """
         with generation as materialized ( \
         select max(generation) filter (where projection = 'subscriptions') as lines, \
@@ -61,9 +61,10 @@ struct LookUp {
         case when count(*) = 2 then min(checkpoint) else 0 end as checkpoint from projection.generation \
         where is_live and projection in ('subscriptions', 'entitlements')), \
         customer as materialized ( \
-        select number from operation.customer where id = $1 \
-        union all select number from operation.token where token = lower($1) \
-        and not exists (select from operation.customer where id = $1)), \
+        (select number from operation.customer where id = any($1) \
+        order by id = ($1)[1] desc limit 1) \
+        union all select number from operation.token where token = lower(($1)[1]) \
+        and not exists (select from operation.customer where id = any($1))), \
         mine as materialized (select number from customer \
         union select token from projection.token_link, generation \
         where token_link.generation = generation.holdings \
