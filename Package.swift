@@ -18,7 +18,10 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "subledger",
-    products: [.executable(name: "subledger", targets: ["subledger"])],
+    products: [
+        .executable(name: "subledger", targets: ["subledger"]),
+        .executable(name: "subledger-bench", targets: ["Bench"]),
+    ],
     targets: [
         // C libraries, from Debian.
         .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
@@ -88,6 +91,12 @@ let package = Package(
                 "EventLoop", "Schema", "TestSupport",
             ]),
         tests("HouseTests", []),
+        .executableTarget(
+            name: "Bench",
+            dependencies: [
+                "Domain", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore", "Ledger",
+                "TestSigner",
+            ], path: "Tests/Bench", swiftSettings: strict),
         tests("HTTPTests", ["HTTP", "EventLoop"]),
     ]
 )

@@ -87,6 +87,12 @@ public struct StreamID: Sendable, Hashable, Comparable {
         return (Environment(String(parts[1])), String(parts[2]))
     }
 
+    /// The customer, when this is a customer's stream.
+    public var customer: CustomerNumber? {
+        guard name.hasPrefix("customer/") else { return nil }
+        return Int64(name.dropFirst("customer/".count)).map(CustomerNumber.init)
+    }
+
     /// An order without meaning, for stable answers.
     public static func < (left: StreamID, right: StreamID) -> Bool { left.name < right.name }
 }

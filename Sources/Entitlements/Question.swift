@@ -47,7 +47,7 @@ public struct CustomerView: Sendable {
         let lines = Set(halted.compactMap { $0.line?.original })
         for index in verdicts.entitlements.indices {
             let entitlement = verdicts.entitlements[index]
-            if entitlement.because.contains(where: { lines.contains($0.line) })
+            if entitlement.because.contains(where: { lines.contains($0.line ?? "") })
                 || entitlement.because.isEmpty
             {
                 verdicts.entitlements[index].flags.append("halted")

@@ -111,47 +111,57 @@ struct StoredEvidence: Sendable {
                         .byteas(sorted.map(\.value)),
                     ]))
         }
-        statements.append(
-            Statement(
-                """
-                insert into ledger.evidence \
-                (bucket, digest, received_at, source, template, certificates, tokens) \
-                select bucket::smallint, digest, received_at, source, template, \
-                \(list("certificates", "bytea", hex: true)), \(list("tokens", "bigint")) \
-                from unnest($1::int4[], $2::bytea[], $3::bigint[], $4::text[], $5::bytea[], \
-                $6::text[], $7::text[]) as piece \
-                (bucket, digest, received_at, source, template, certificates, tokens) \
-                on conflict do nothing
-                """, parameters(pieces)))
+        statements.append(insert(pieces))
         return statements
     }
 
-    /// A list within a row of lists travels as text with commas.
-    static func list(_ column: String, _ type: String, hex: Bool = false) -> String {
-        let element = hex ? "decode(element, 'hex')" : "element::\(type)"
-        return """
-            (select coalesce(array_agg(\(element) order by place), '{}') \
-            from unnest(string_to_array(nullif(\(column), ''), ',')) \
-            with ordinality as part (element, place))
+    /// Lists do not travel within lists: each row names its slice of one long list.
+    private static func insert(_ pieces: [StoredEvidence]) -> Statement {
+        var certificates = Slices<Fingerprint>()
+        var tokens = Slices<CustomerNumber>()
+        for piece in pieces {
+            certificates.add(piece.evidence.certificates.keys.sorted())
+            tokens.add(piece.tokens)
+        }
+        return Statement(
             """
+            insert into ledger.evidence \
+            (bucket, digest, received_at, source, template, certificates, tokens) \
+            select bucket::smallint, digest, received_at, source, template, \
+            ($6::bytea[])[first_certificate:last_certificate], \
+            ($9::bigint[])[first_token:last_token] \
+            from unnest($1::int4[], $2::bytea[], $3::bigint[], $4::text[], $5::bytea[], \
+            $7::int4[], $8::int4[], $10::int4[], $11::int4[]) as piece \
+            (bucket, digest, received_at, source, template, first_certificate, last_certificate, \
+            first_token, last_token) on conflict do nothing
+            """,
+            [
+                .int4s(pieces.map(\.bucket)),
+                .byteas(pieces.map { Hex.decode($0.evidence.digest.hex) }),
+                .int8s(pieces.map(\.evidence.receivedAt.milliseconds)),
+                .texts(pieces.map(\.evidence.source.rawValue)),
+                .byteas(pieces.map(\.evidence.template)),
+                .byteas(certificates.all.map { Hex.decode($0.hex) }),
+                .int4s(certificates.first), .int4s(certificates.last),
+                .int8s(tokens.all.map(\.number)), .int4s(tokens.first), .int4s(tokens.last),
+            ])
     }
+}
 
-    private static func parameters(_ pieces: [StoredEvidence]) -> [Parameter] {
-        [
-            .int4s(pieces.map(\.bucket)),
-            .byteas(pieces.map { Hex.decode($0.evidence.digest.hex) }),
-            .int8s(pieces.map(\.evidence.receivedAt.milliseconds)),
-            .texts(pieces.map(\.evidence.source.rawValue)),
-            .byteas(pieces.map(\.evidence.template)),
-            .texts(pieces.map(\.certificateList)), .texts(pieces.map(\.tokenList)),
-        ]
+/// Lists of some rows one behind the other, equal neighbours once; counted from 1.
+struct Slices<Element: Equatable> {
+    private(set) var all: [Element] = []
+    private(set) var first: [Int32] = []
+    private(set) var last: [Int32] = []
+    private var newest: [Element] = []
+
+    /// Adds a row's list.
+    mutating func add(_ elements: [Element]) {
+        if elements != newest || first.isEmpty {
+            newest = elements
+            all += elements
+        }
+        first.append(Int32(all.count - elements.count + 1))
+        last.append(Int32(all.count))
     }
-
-    /// The digests of the certificates, joined by commas.
-    var certificateList: String {
-        evidence.certificates.keys.sorted().map(\.hex).joined(separator: ",")
-    }
-
-    /// The numbers of the tokens in the template's order, joined by commas.
-    var tokenList: String { tokens.map { String($0.number) }.joined(separator: ",") }
 }

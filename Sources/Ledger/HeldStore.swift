@@ -74,17 +74,15 @@ extension StoredEvidence {
                 """
                 insert into ledger.held (bucket, digest, received_at, source, reason, detail, \
                 template, certificates, tokens) \
-                select $1::smallint, $2, $3, $4, $5, $6, $7, \
-                \(StoredEvidence.list("part.certificates", "bytea", hex: true)), \
-                \(StoredEvidence.list("part.tokens", "bigint")) \
-                from (select $8::text as certificates, $9::text as tokens) as part \
+                values ($1::int4::smallint, $2, $3, $4, $5, $6, $7, $8, $9) \
                 on conflict do nothing returning 1
                 """,
                 [
                     .int4(bucket), .bytes(Hex.decode(evidence.digest.hex) ?? []),
                     .int8(evidence.receivedAt.milliseconds), .text(evidence.source.rawValue),
                     .text(reason), .text(detail), .bytes(evidence.template),
-                    .text(certificateList), .text(tokenList),
+                    .byteas(evidence.certificates.keys.sorted().map { Hex.decode($0.hex) }),
+                    .int8s(tokens.map(\.number)),
                 ]))
         return Array(statements)
     }

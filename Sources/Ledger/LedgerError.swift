@@ -86,11 +86,23 @@ public enum AppendError: Error, Equatable, Sendable {
 public enum Objection: Error, Equatable, Sendable {
     /// The token is bound to another customer.
     case tokenBoundToOther
+    /// The customer has no such grant.
+    case grantUnknown
+    /// The customer would, at some instant, read as itself by way of others.
+    case mergeCircular
+    /// The customer reads as a third one at that instant.
+    case mergedElsewhere
+    /// The customer never read as the other one.
+    case notMerged
 
     /// Stable across releases; each has a section in the runbook.
     public var code: String {
         switch self {
         case .tokenBoundToOther: "SL020"
+        case .grantUnknown: "SL021"
+        case .mergeCircular: "SL022"
+        case .mergedElsewhere: "SL023"
+        case .notMerged: "SL024"
         }
     }
 }

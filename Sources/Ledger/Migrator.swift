@@ -17,12 +17,16 @@ public struct Migrator: Sendable {
     public init(_ session: BlockingConnection) { self.session = session }
 
     /// The statements that every daemon session begins with.
+    ///
+    /// Plans are kept, also those made while tables are empty: only walks along indexes stay
+    /// right as they grow.
     public static let sessionOptions = [
         "set role subledger_daemon", "set search_path = pg_catalog",
         "set synchronous_commit = on", "set statement_timeout = '30s'",
         "set lock_timeout = '10s'", "set idle_in_transaction_session_timeout = '5s'",
         "set timezone = 'UTC'", "set datestyle = 'ISO'",
-        "set default_transaction_isolation = 'read committed'",
+        "set default_transaction_isolation = 'read committed'", "set enable_seqscan = off",
+        "set enable_hashjoin = off", "set enable_mergejoin = off", "set jit = off",
     ]
 
     /// Applies what is missing, one migration a transaction, under a lock.

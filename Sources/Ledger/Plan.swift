@@ -74,19 +74,8 @@ struct Plan: Sendable {
         }
         outcomes.append(
             .success(
-                Appended(position: position, count: events.count, known: view(of: proposal))))
-    }
-
-    /// What a proposal asked for. All that is known would be copied for each of them.
-    private func view(of proposal: Proposal) -> Known {
-        var view = Known()
-        view.settings = known.settings
-        for stream in proposal.streams(known) { view.streams[stream] = known.streams[stream] }
-        for token in proposal.tokens { view.tokens[token] = known.tokens[token] }
-        for customer in proposal.customers {
-            view.customers[customer] = known.customers[customer]
-        }
-        return view
+                Appended(
+                    position: position, count: events.count, known: known.part(for: proposal))))
     }
 
     /// Evidence and numbers are written only with the entries that need them.

@@ -82,6 +82,16 @@ public struct Known: Sendable {
     public func subscription(_ stream: StreamID) -> Subscription {
         streams[stream] ?? Subscription(stream)
     }
+
+    /// What a proposal asked for. A copy of all would make the next change copy all.
+    func part(for proposal: Proposal) -> Known {
+        var part = Known()
+        part.settings = settings
+        for stream in proposal.streams(self) { part.streams[stream] = streams[stream] }
+        for token in proposal.tokens { part.tokens[token] = tokens[token] }
+        for customer in proposal.customers { part.customers[customer] = customers[customer] }
+        return part
+    }
 }
 
 /// What became of a proposal.
@@ -90,6 +100,6 @@ public struct Appended: Sendable {
     public var position: Position
     /// How many entries were added.
     public var count: Int
-    /// What was known after it.
+    /// What was known after it, of what it asked for.
     public var known: Known
 }

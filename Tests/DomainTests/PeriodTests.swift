@@ -27,8 +27,8 @@ struct PeriodTests {
         history.transaction(
             "8001", "pro.lifetime", from: "2025-01-01T01:00Z", signed: "2025-01-01")
         let answer = history.entitlement(at: "2025-01-01")
-        #expect(answer.isActive && answer.until == nil && answer.flags == ["start_in_future"])
-        #expect(!history.entitlement(at: "2024-12-31T23:59:59.999Z").isActive)
+        #expect(answer.mayUse && answer.until == nil && answer.flags == ["start_in_future"])
+        #expect(!history.entitlement(at: "2024-12-31T23:59:59.999Z").mayUse)
     }
 
     @Test("of a pass that is dated ahead still ends so many days after its purchase date")
@@ -38,21 +38,21 @@ struct PeriodTests {
             "9001", "pass.90d", from: "2025-01-01T01:00Z", signed: "2025-01-01"
         ) { $0.type = "Non-Renewing Subscription" }
         let answer = history.entitlement(at: "2025-01-01")
-        #expect(answer.isActive && answer.until == at("2025-04-01T01:00Z"))
+        #expect(answer.mayUse && answer.until == at("2025-04-01T01:00Z"))
     }
 
     @Test("begins at its purchase when a renewal is dated ahead")
     func renewalAhead() {
         var history = History()
         history.transaction("1002", from: "2025-06-01", until: "2025-07-01", signed: "2025-05-31")
-        #expect(!history.entitlement(at: "2025-05-31T12:00Z").isActive)
+        #expect(!history.entitlement(at: "2025-05-31T12:00Z").mayUse)
     }
 
     @Test("of a subscription gives no access while nothing states its end")
     func endless() {
         var history = History()
         history.transaction("1001", from: "2025-05-01") { $0.type = "Auto-Renewable Subscription" }
-        #expect(!history.entitlement(at: "2025-05-02").isActive)
+        #expect(!history.entitlement(at: "2025-05-02").mayUse)
         history.transaction("1001", from: "2025-05-01", until: "2025-06-01", signed: "2025-05-03")
         #expect(history.entitlement(at: "2025-05-02").until == at("2025-06-01"))
     }

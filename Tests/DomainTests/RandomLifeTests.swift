@@ -136,17 +136,17 @@ struct RandomLifeTests {
             let holdings = holdings(line)
             func isHeld(_ name: String, _ instant: Instant) -> Bool {
                 holdings.verdicts(for: customer, at: instant).entitlements
-                    .contains { $0.name == name && $0.isActive }
+                    .contains { $0.name == name && $0.mayUse }
             }
             return instants(around: line).allSatisfy { instant in
                 holdings.verdicts(for: customer, at: instant).entitlements.allSatisfy { one in
                     guard let since = one.since, let until = one.until else { return false }
-                    return one.isActive == (since <= instant && instant < until)
+                    return one.mayUse == (since <= instant && instant < until)
                         && isHeld(one.name, since)
                         && !isHeld(one.name, since.adding(milliseconds: -1))
                         && isHeld(one.name, until.adding(milliseconds: -1))
                         && !isHeld(one.name, until)
-                        && one.isActive == !one.because.isEmpty
+                        && one.mayUse == !one.because.isEmpty
                 }
             }
         }

@@ -81,7 +81,7 @@ struct SubscriptionTests {
             "1001", from: "2025-05-01", until: "2025-06-01", signed: "2025-05-08"
         ) { $0.revokedAt = at("2025-05-07") }
         #expect(entries(history).map(\.event.kind) == [.purchased, .confirmed, .revoked])
-        #expect(history.entitlement(at: "2025-05-10").isActive)
+        #expect(history.entitlement(at: "2025-05-10").mayUse)
     }
 
     @Test("weighs a statement by the notification that repeats it")

@@ -66,14 +66,22 @@ extension Problem {
             headers: [Header("Allow", allowed.joined(separator: ", "))])
     }
 
-    /// 409: the record stands against it.
+    /// 404 or 409: the record stands against it.
     static func conflict(_ objection: Objection) -> Problem {
-        switch objection {
-        case .tokenBoundToOther:
-            Problem(
-                status: 409, code: objection.code, title: "Conflict",
-                detail: "the token is bound to another customer; {\"transfer\": true} moves it")
-        }
+        let detail =
+            switch objection {
+            case .tokenBoundToOther:
+                "the token is bound to another customer; {\"transfer\": true} moves it"
+            case .grantUnknown: "the customer has no such grant"
+            case .mergeCircular:
+                "the other customer is the same, or is itself merged into somebody by then"
+            case .mergedElsewhere: "the customer is merged into somebody else by then"
+            case .notMerged: "the customer was never merged into the other"
+            }
+        let isAbsent = objection == .grantUnknown
+        return Problem(
+            status: isAbsent ? 404 : 409, code: objection.code,
+            title: isAbsent ? "Not Found" : "Conflict", detail: detail)
     }
 
     /// 422: signed by somebody else, or damaged.

@@ -33,11 +33,16 @@ extension Entitlement {
 
 extension Entitlement.Reason {
     var rendered: JSON {
-        .object([
-            .init("line", .string(line)), .init("transaction", .string(transaction)),
-            .init("product", .string(product)), .init("from", .moment(from)),
-            .init("until", .moment(until)),
-        ])
+        let source: [JSON.Member] =
+            if let grant {
+                [.init("grant", .string(grant))]
+            } else {
+                [
+                    .init("line", .word(line)), .init("transaction", .word(transaction)),
+                    .init("product", .word(product)),
+                ]
+            }
+        return .object(source + [.init("from", .moment(from)), .init("until", .moment(until))])
     }
 }
 
@@ -174,6 +179,12 @@ extension Entry {
             return "\(event.kind.name): the line belongs to the customer"
                 + (binding.from.map { " from \($0) on" } ?? " from its start on")
         case .presentation: return "\(event.kind.name): the customer's app presented the line"
+        case .grant(let grant):
+            let end = grant.until.map { "until \($0)" } ?? "without end"
+            return "granted: \(grant.entitlement) from \(grant.from), \(end) (\(grant.reason))"
+        case .grantEnd(let end): return "grantRevoked: nothing from \(end.at) on"
+        case .merge(let merge): return "merged: reads as another customer from \(merge.at) on"
+        case .unmerge(let merge): return "unmerged: reads as itself again from \(merge.at) on"
         case .settings: return "settings changed"
         case .catalog: return "catalogue changed"
         case .unrecognized, .unreadable: return "\(event.kind.name): not understood"

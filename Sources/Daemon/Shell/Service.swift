@@ -86,12 +86,14 @@ struct Service: Sendable {
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
         let customers = CustomerRoutes(
             answers: ground.answers, reader: ground.reader, loop: ground.outer)
+        let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
             answers: ground.answers, reader: ground.reader, loop: ground.outer,
             signer: HeadSigner(key: try HeadKey.load(configuration.dataDirectory)))
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
-        return ingest.routes + customers.routes + feed.routes + operation.routes
+        return ingest.routes + commands.routes + customers.routes + feed.routes
+            + operation.routes
     }
 
     /// The keys; on a ledger without any the first one is made and printed, once.

@@ -4,14 +4,28 @@ struct Coverage: Sendable, Hashable {
     var from: Instant
     var until: Instant
     var state: LineState
-    /// The line, by its place among the customer's lines.
-    var owned: Int
+    /// The line, by its place among the customer's lines; `nil` for a grant.
+    var owned: Int?
+    /// The line's original transaction id, or the grant's id.
     var line: String
-    var transaction: String
-    var product: String
-    var shape: Period.Shape
+    var product: String?
+    var shape: Period.Shape?
     var flags: [String]
     var reason: Entitlement.Reason
+}
+
+extension Coverage {
+    /// What a grant gives during a part of its time.
+    init(of grant: Grant, during part: Range<Instant>) {
+        entitlement = grant.entitlement
+        from = part.lowerBound
+        until = part.upperBound
+        state = .granted
+        line = "grant " + grant.id
+        flags = []
+        reason = Entitlement.Reason(
+            grant: grant.id, from: from, until: until == .distantFuture ? nil : until)
+    }
 }
 
 /// A line with the times during which one customer owns it.
@@ -75,8 +89,7 @@ struct OwnedLine: Sendable {
     ) -> Coverage {
         Coverage(
             entitlement: name, from: from, until: until, state: span.state, owned: index,
-            line: original, transaction: period.transaction, product: period.product,
-            shape: period.shape, flags: span.flags,
+            line: original, product: period.product, shape: period.shape, flags: span.flags,
             reason: Entitlement.Reason(
                 line: original, transaction: period.transaction, product: period.product,
                 from: from, until: until == .distantFuture ? nil : until))

@@ -22,11 +22,13 @@ public struct Entitlement: Sendable, Hashable {
     /// One period that covers the instant.
     public struct Reason: Sendable, Hashable {
         /// The line's original transaction id.
-        public var line: String
+        public var line: String?
         /// The period's transaction.
-        public var transaction: String
+        public var transaction: String?
         /// The product.
-        public var product: String
+        public var product: String?
+        /// The grant, when the backend gave it.
+        public var grant: String?
         /// When this period's access begins.
         public var from: Instant
         /// When it ends; `nil` without an end.
@@ -60,18 +62,26 @@ public struct Holdings: Sendable {
     public var links: TokenLinks
     /// The settings on the record.
     public var settings: Settings
+    /// Grants and merges of the customers in question.
+    public var customers: Customers
 
     /// The holdings of one customer.
-    public init(lines: [Line], links: TokenLinks, settings: Settings) {
+    public init(
+        lines: [Line], links: TokenLinks, settings: Settings, customers: Customers = Customers()
+    ) {
         self.lines = lines
         self.links = links
         self.settings = settings
+        self.customers = customers
     }
 
     /// What the customer may use at an instant (R8).
+    ///
+    /// A merged customer reads as the one it was merged into.
     public func verdicts(for customer: CustomerNumber, at instant: Instant) -> Verdicts {
-        let owned = ownedLines(by: customer)
-        var byName: [String: [Coverage]] = [:]
+        let reader = customers.read(customer, at: instant)
+        let owned = ownedLines(by: reader)
+        var byName = Dictionary(grouping: grants(to: reader), by: \.entitlement)
         for line in owned {
             for coverage in line.coverages(settings) {
                 byName[coverage.entitlement, default: []].append(coverage)
@@ -82,7 +92,7 @@ public struct Holdings: Sendable {
             entitlement(name, byName[name] ?? [], owned: owned, at: instant)
         }
         let boundaries =
-            owned.flatMap(\.boundaries) + settings.catalogBoundaries
+            owned.flatMap(\.boundaries) + settings.catalogBoundaries + customers.boundaries
             + byName.values.flatMap { $0.flatMap { [$0.from, $0.until] } }
         let finite = boundaries.filter { $0 != .distantFuture && $0 != .distantPast }
         return Verdicts(
@@ -93,11 +103,38 @@ public struct Holdings: Sendable {
     private func ownedLines(by customer: CustomerNumber) -> [OwnedLine] {
         var owned: [OwnedLine] = []
         for line in lines {
-            let tenures = line.tenures(links, settings).filter { $0.customer == customer }
+            let tenures = tenures(of: line, readAs: customer)
             guard !tenures.isEmpty else { continue }
             owned.append(OwnedLine(line: line, tenures: tenures, spans: line.spans(settings)))
         }
         return stacked(owned)
+    }
+
+    /// The times during which a line is a customer's, or of somebody who reads as that customer.
+    public func tenures(of line: Line, readAs customer: CustomerNumber) -> [Tenure] {
+        line.tenures(links, settings).flatMap { tenure in
+            customers.parts(
+                of: tenure.customer, from: tenure.from, until: tenure.until ?? .distantFuture,
+                readAs: customer
+            ).map { part in
+                let isOpen = part.upperBound == .distantFuture
+                return Tenure(
+                    customer: customer, from: part.lowerBound,
+                    until: isOpen ? nil : part.upperBound)
+            }
+        }
+    }
+
+    /// What the backend gave a customer, or somebody who reads as that customer.
+    private func grants(to customer: CustomerNumber) -> [Coverage] {
+        customers.all.flatMap { known in
+            known.grants.values.sorted { $0.id < $1.id }.flatMap { grant in
+                customers.parts(
+                    of: known.number, from: grant.from, until: grant.until ?? .distantFuture,
+                    readAs: customer
+                ).map { Coverage(of: grant, during: $0) }
+            }
+        }
     }
 
     private func entitlement(
@@ -110,24 +147,26 @@ public struct Holdings: Sendable {
             run.isCurrent ? covering : coverages.filter { $0.until == run.until }
         let ordered = candidates.map { ($0, lineEnd(of: $0, coverages)) }.sorted { left, right in
             if left.1 != right.1 { return left.1 > right.1 }
+            if (left.0.owned == nil) != (right.0.owned == nil) { return right.0.owned == nil }
             if left.0.from != right.0.from { return left.0.from > right.0.from }
             return (left.0.line.utf8.count, left.0.line) < (right.0.line.utf8.count, right.0.line)
         }.map(\.0)
         guard let deciding = ordered.first else { return .never(name) }
-        let owner = owned[deciding.owned]
+        let owner = deciding.owned.map { owned[$0] }
         return Entitlement(
             name: name, mayUse: run.isCurrent,
-            state: run.isCurrent ? deciding.state : owner.stateWithoutAccess(at: instant),
+            state: run.isCurrent
+                ? deciding.state : owner?.stateWithoutAccess(at: instant) ?? .expired,
             since: run.since, until: run.until == .distantFuture ? nil : run.until,
             willRenew: deciding.shape == .subscription
-                ? owner.line.intent(at: instant)?.willRenew : nil,
+                ? owner?.line.intent(at: instant)?.willRenew : nil,
             product: deciding.product, because: run.isCurrent ? ordered.map(\.reason) : [],
             flags: deciding.flags)
     }
 
     /// Where a line's own unbroken coverage that goes on from this one ends.
     private func lineEnd(of coverage: Coverage, _ coverages: [Coverage]) -> Instant {
-        let own = coverages.filter { $0.owned == coverage.owned }.map { $0.from..<$0.until }
+        let own = coverages.filter { $0.line == coverage.line }.map { $0.from..<$0.until }
         return Run.around(coverage.from, own)?.until ?? coverage.until
     }
 

@@ -156,3 +156,35 @@ extension Period {
         }
     }
 }
+
+extension Customer {
+    /// The customer as JSON, without number and position, which stand beside it.
+    public var state: JSON {
+        JSON(members: [
+            "grants": .array(grants.values.sorted { $0.id < $1.id }.map(\.body)),
+            "merges": .array(
+                merges.map {
+                    JSON(members: [
+                        "into": .integer($0.customer.number), "from": .instant($0.from),
+                        "until": .instant($0.until),
+                    ])
+                }),
+        ])
+    }
+
+    /// Reads what `state` wrote.
+    public init(_ number: CustomerNumber, position: Position, state: JSON) throws(CodecError) {
+        self.init(number)
+        var grants: [Grant] = []
+        for element in state["grants"]?.elements ?? [] { grants.append(try Grant(body: element)) }
+        var merges: [Tenure] = []
+        for element in state["merges"]?.elements ?? [] {
+            let read = BodyReader(element)
+            merges.append(
+                Tenure(
+                    customer: try read.customer("into"), from: try read.instant("from"),
+                    until: try read.instantIfAny("until")))
+        }
+        restore(position, grants, merges)
+    }
+}

@@ -20,6 +20,8 @@ public struct Subscription: Sendable, Hashable {
     var bindings: [Placed<LineBinding>] = []
     var presentations: [Placed<Presentation>] = []
     private var links: [Placed<TokenLink>] = []
+    /// Grants and merges, in a customer's stream.
+    public private(set) var customer: Customer
     /// The first entry that could not be read, if any; from it on nothing more is learnt.
     public private(set) var haltedAt: Position?
 
@@ -32,6 +34,7 @@ public struct Subscription: Sendable, Hashable {
     /// A stream without entries.
     public init(_ stream: StreamID) {
         self.stream = stream
+        customer = Customer(stream.customer ?? CustomerNumber(0))
     }
 
     /// The fold of a stream's entries.
@@ -56,7 +59,9 @@ public struct Subscription: Sendable, Hashable {
         held[event.key] = min(earlier ?? entry.position, entry.position)
         guard haltedAt == nil else { return }
         position = max(position, entry.position)
-        if earlier == nil { learn(event, at: entry.position) }
+        guard earlier == nil else { return }
+        learn(event, at: entry.position)
+        customer.apply(entry)
     }
 
     private mutating func learn(_ event: Event, at place: Position) {
@@ -79,7 +84,7 @@ public struct Subscription: Sendable, Hashable {
         case .tokenLink(let link):
             links.append(Placed(position: place, command: link))
         case .unreadable(let place): haltedAt = place
-        case .settings, .catalog, .unrecognized:
+        case .grant, .grantEnd, .merge, .unmerge, .settings, .catalog, .unrecognized:
             break  // of another fold, or kept without a meaning yet
         }
     }

@@ -52,6 +52,10 @@ public struct Event: Sendable, Hashable {
         case tokenLink(TokenLink)
         case binding(LineBinding)
         case presentation(Presentation)
+        case grant(Grant)
+        case grantEnd(GrantEnd)
+        case merge(Merge)
+        case unmerge(Merge)
         case settings(SettingsChange)
         case catalog(CatalogChange)
         /// Kept as recorded; it means nothing here yet.

@@ -29,6 +29,13 @@ extension Event.Content {
                     "at": .instant(presentation.at),
                 ])
             ])
+        case .grant(let grant): JSON(members: ["grant": grant.body])
+        case .grantEnd(let end):
+            JSON(members: [
+                "grantEnd": JSON(members: ["id": .string(end.id), "at": .instant(end.at)])
+            ])
+        case .merge(let merge): JSON(members: ["merge": merge.body])
+        case .unmerge(let merge): JSON(members: ["unmerge": merge.body])
         case .settings(let change): JSON(members: ["settings": change.body])
         case .catalog(let change): JSON(members: ["catalog": change.body])
         case .unrecognized(let body): body
@@ -67,6 +74,11 @@ extension Event.Content {
             self = .presentation(
                 Presentation(
                     customer: try read.customer("customer"), at: try read.instant("at")))
+        case "grant": self = .grant(try Grant(body: inner))
+        case "grantEnd":
+            self = .grantEnd(GrantEnd(id: try read.text("id"), at: try read.instant("at")))
+        case "merge": self = .merge(try Merge(body: inner))
+        case "unmerge": self = .unmerge(try Merge(body: inner))
         case "settings": self = .settings(try SettingsChange(body: inner))
         case "catalog": self = .catalog(try CatalogChange(body: inner))
         default: self = .unrecognized(body)
@@ -77,5 +89,35 @@ extension Event.Content {
 extension Confirmation {
     fileprivate var body: JSON {
         JSON(members: ["statement": .string(statement.hex), "signedDate": .instant(signedAt)])
+    }
+}
+
+extension Grant {
+    /// The recorded form, and the one in which a projection keeps it.
+    var body: JSON {
+        JSON(members: [
+            "id": .string(id), "entitlement": .string(entitlement), "from": .instant(from),
+            "until": .instant(until), "reason": .string(reason),
+        ])
+    }
+
+    /// Reads a recorded form.
+    init(body: JSON) throws(CodecError) {
+        let read = BodyReader(body)
+        self.init(
+            id: try read.text("id"), entitlement: try read.text("entitlement"),
+            from: try read.instant("from"), until: try read.instantIfAny("until"),
+            reason: try read.text("reason"))
+    }
+}
+
+extension Merge {
+    fileprivate var body: JSON {
+        JSON(members: ["into": .integer(into.number), "at": .instant(at)])
+    }
+
+    fileprivate init(body: JSON) throws(CodecError) {
+        let read = BodyReader(body)
+        self.init(into: try read.customer("into"), at: try read.instant("at"))
     }
 }

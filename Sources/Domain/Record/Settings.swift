@@ -134,10 +134,14 @@ public struct CatalogChange: Sendable, Hashable {
         self.alwaysFor = alwaysFor
     }
 
+    /// The products as an object of their ids.
+    public var productsBody: JSON {
+        .object(products.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value.body) })
+    }
+
     var body: JSON {
-        let sorted = products.sorted { $0.key < $1.key }
-        return JSON(members: [
-            "products": .object(sorted.map { JSON.Member($0.key, $0.value.body) }),
+        JSON(members: [
+            "products": productsBody,
             "validFrom": .instant(validFrom),
             "alwaysFor": .flags(alwaysFor.sorted()),
         ])
