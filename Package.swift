@@ -84,6 +84,12 @@ let package = Package(
                 "Daemon", "Domain", "Crypto", "HTTP", "Ledger", "Operation", "TestSigner",
                 "TestSupport",
             ]),
+        tests(
+            "LedgerTests",
+            [
+                "Ledger", "Projecting", "Operation", "Domain", "Crypto", "Diagnostics", "Postgres",
+                "EventLoop", "Schema", "TestSupport",
+            ]),
         tests("HouseTests", []),
         .executableTarget(
             name: "Bench",

@@ -80,8 +80,10 @@ public final class AnswerReader: Sendable {
         var names: [CustomerNumber: String] = [:]
         let rows = try await query(
             """
-            select number, id from operation.customer where number = any($1) \
-            union all select number, token from operation.token where number = any($1)
+            select number, coalesce(customer.id, token.token) \
+            from unnest($1::bigint[]) as wanted (number) \
+            left join operation.customer using (number) left join operation.token using (number) \
+            where coalesce(customer.id, token.token) is not null
             """, [.int8s(numbers.map(\.number))])
         for row in rows {
             let (number, name) = try read { () throws(PostgresError) in
@@ -112,7 +114,7 @@ public final class AnswerReader: Sendable {
 
     private func lookUp(_ customer: String) async throws(LedgerError) -> LookUp {
         let rows = try await query(
-            LookUp.sql, [.text(customer), .int8(Int64(AnswerReader.tailLimit))])
+            LookUp.sql, [.texts(Spellings.of(customer)), .int8(Int64(AnswerReader.tailLimit))])
         return try read { () throws(PostgresError) in try LookUp(rows) }
     }
 

@@ -69,7 +69,7 @@ struct LookUp {
         }
     }
 
-    /// $1 the customer's id or token; $2 the most tail rows.
+    /// $1 the spellings of the customer's id or token, as asked first; $2 the most tail rows.
     static let sql = """
         with recursive generation as materialized ( \
         select max(generation) filter (where projection = 'subscriptions') as lines, \
@@ -77,9 +77,10 @@ struct LookUp {
         case when count(*) = 2 then min(checkpoint) else 0 end as checkpoint from projection.generation \
         where is_live and projection in ('subscriptions', 'entitlements')), \
         asked as materialized ( \
-        select number from operation.customer where id = $1 \
-        union all select number from operation.token where token = lower($1) \
-        and not exists (select from operation.customer where id = $1)), \
+        (select number from operation.customer where id = any($1) \
+        order by id = ($1)[1] desc limit 1) \
+        union all select number from operation.token where token = lower(($1)[1]) \
+        and not exists (select from operation.customer where id = any($1))), \
         kin (number) as (select number from asked \
         union select next.number from kin, generation, lateral ( \
         select token as number from projection.token_link \

@@ -89,6 +89,16 @@ extension Array<UInt8> {
         return true
     }
 
+    /// Whether a range of these bytes is the given word, in its own case.
+    func equals(_ word: StaticString, in range: Range<Int>) -> Bool {
+        guard range.count == word.utf8CodeUnitCount else { return false }
+        for offset in 0..<range.count
+        where self[range.lowerBound + offset] != word.utf8Start[offset] {
+            return false
+        }
+        return true
+    }
+
     /// The range without spaces and tabs at its ends.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
@@ -102,5 +112,12 @@ extension Array<UInt8> {
         self[range].split(separator: ASCII.comma)
             .map { trimmed($0.startIndex..<$0.endIndex) }
             .filter { !$0.isEmpty }
+    }
+}
+
+extension Range<Int> {
+    /// The range as counted from a place.
+    func from(_ base: Int) -> Range<Int> {
+        lowerBound - base..<upperBound - base
     }
 }

@@ -35,9 +35,7 @@ struct HeadInProgress {
         guard fields.count < limit else { throw .headTooLarge }
         let value = buffer.trimmed(colon + 1..<line.upperBound)
         if fields.isEmpty { fields.reserveCapacity(8) }
-        let field = Head.Field(
-            name: start - base..<colon - base,
-            value: value.lowerBound - base..<value.upperBound - base)
+        let field = Head.Field(name: (start..<colon).from(base), value: value.from(base))
         fields.append(field)
         try note(start..<colon, value, field.value, in: buffer)
     }

@@ -165,8 +165,7 @@ public struct Parser {
         guard let line = try nextLine(within: limit, otherwise: .targetTooLong) else {
             return false
         }
-        let bytes = Array(buffer[base..<line.upperBound])
-        head.line = try RequestLine(bytes, 0..<bytes.count, targetLimit: limits.targetBytes)
+        head.line = try RequestLine(buffer, line, from: base, targetLimit: limits.targetBytes)
         state = .fields
         return true
     }

@@ -144,12 +144,12 @@ final class Head: Sendable {
         self.bytes = bytes
         method = line.method
         target = line.target
-        path = line.parts.path
-        query = line.parts.query
+        path = line.path
+        query = line.query
         isOneOne = line.isOneOne
         self.fields = fields
         self.keepsAlive = keepsAlive
-        isHEAD = bytes[line.method].elementsEqual("HEAD".utf8)
+        isHEAD = bytes.equals("HEAD", in: line.method)
     }
 
     func text(_ range: Range<Int>) -> String {

@@ -20,7 +20,9 @@ struct Batch: Sendable {
         head = previous.followed(by: rows, recordedAt: recordedAt)
         var statements = [Batch.pen(previous, head)]
         statements += Batch.numbers("operation.token (number, token)", newTokens)
-        statements += Batch.numbers("operation.customer (number, id)", newCustomers)
+        // A customer whose id is a token is stored under its first spelling.
+        statements += Batch.numbers(
+            "operation.customer (number, id)", newCustomers, "on conflict (number) do nothing")
         statements += StoredEvidence.statements(evidence)
         statements.append(Batch.insert(rows))
         self.statements = statements
@@ -44,11 +46,13 @@ struct Batch: Sendable {
             ])
     }
 
-    private static func numbers(_ table: String, _ new: [(String, CustomerNumber)]) -> [Statement] {
+    private static func numbers(
+        _ table: String, _ new: [(String, CustomerNumber)], _ otherwise: String = ""
+    ) -> [Statement] {
         guard !new.isEmpty else { return [] }
         return [
             Statement(
-                "insert into \(table) select * from unnest($1::bigint[], $2::text[])",
+                "insert into \(table) select * from unnest($1::bigint[], $2::text[]) \(otherwise)",
                 [.int8s(new.map(\.1.number)), .texts(new.map(\.0))])
         ]
     }

@@ -34,14 +34,19 @@ public struct ChainVerifier: Sendable {
                 if faults.count > 100 { return (head.position, faults) }
             }
         }
+        // Of one snapshot, because others may append meanwhile.
         let beyond = try await query(
-            "select count(*) from ledger.entry where position > $1",
-            [.int8(head.position.number)])
+            """
+            select count(*) from ledger.entry where position > \
+            (select coalesce(max(last_position), 0) from ledger.batch)
+            """, [])
         let count = try wrapped { () throws(PostgresError) in try beyond.only().int8(0) }
         if count > 0 { faults.append("\(count) entries stand beyond the newest batch") }
         return (head.position, faults)
     }
 
+    /// Verifies one batch and returns the head after it. After a fault that is the head as
+    /// recorded, so that one fault is not told again of every later batch.
     private func verify(_ batch: Row, after previous: Head, _ faults: inout [String])
         async throws(LedgerError) -> Head
     {
@@ -51,46 +56,67 @@ public struct ChainVerifier: Sendable {
         if number != previous.number + 1 || first != previous.position.number + 1 {
             faults.append("batch \(number) does not follow batch \(previous.number)")
         }
+        if recordedAt <= previous.recordedAt.milliseconds {
+            faults.append("batch \(number) was not recorded after batch \(previous.number)")
+        }
+        let rows = try await rows(from: first, through: last, recordedAt, &faults)
+        let head = previous.followed(by: rows, recordedAt: Instant(milliseconds: recordedAt))
+        let (digest, root, frontier) = try wrapped { () throws(PostgresError) in
+            (try batch.bytes(4), try batch.bytes(5), try batch.bytes(6))
+        }
+        let isIntact = Hex.encode(digest) == head.digest.hex
+        if !isIntact { faults.append("the digest of batch \(number) is another") }
+        let hasTree = Hex.encode(root) == head.root.hex && frontier == head.tree.frontierBytes
+        if !hasTree { faults.append("the tree at batch \(number) is another") }
+        if isIntact && hasTree && head.position.number == last { return head }
+        return Head(
+            number: number, position: Position(last),
+            recordedAt: Instant(milliseconds: recordedAt), digest: Fingerprint(bytes: digest),
+            tree: HashTree(size: last, frontier: frontier) ?? head.tree)
+    }
+
+    /// The entries of a batch, each verified.
+    private func rows(
+        from first: Int64, through last: Int64, _ recordedAt: Int64, _ faults: inout [String]
+    ) async throws(LedgerError) -> [EntryRow] {
         var rows: [EntryRow] = []
         var next = first
         while next <= last {
             let page = try await query(
                 """
                 select \(EntryRow.columns), bucket from ledger.entry \
-                where position >= $1 and position <= $2 order by position limit \
+                where position >= $1 and position <= $2 order by position, bucket limit \
                 \(ChainVerifier.pageSize)
                 """, [.int8(next), .int8(last)])
             guard !page.isEmpty else { break }
             for row in page {
-                rows.append(try verify(row, at: next, recordedAt, &faults))
-                next += 1
+                let verified = try verify(row, recordedAt, &faults)
+                let position = verified.entry.position.number
+                if position < next { faults.append("position \(position) is taken twice") }
+                note(missing: next, before: position, &faults)
+                rows.append(verified)
+                next = position + 1
             }
         }
-        if rows.count != Int(last - first + 1) {
-            faults.append("batch \(number) has \(rows.count) entries of \(last - first + 1)")
-        }
-        let head = previous.followed(by: rows, recordedAt: Instant(milliseconds: recordedAt))
-        let (digest, root, frontier) = try wrapped { () throws(PostgresError) in
-            (try batch.bytes(4), try batch.bytes(5), try batch.bytes(6))
-        }
-        if Hex.encode(digest) != head.digest.hex {
-            faults.append("the digest of batch \(number) is another")
-        }
-        if Hex.encode(root) != head.root.hex || frontier != head.tree.frontierBytes {
-            faults.append("the tree at batch \(number) is another")
-        }
-        return head
+        note(missing: next, before: last + 1, &faults)
+        return rows
     }
 
-    private func verify(
-        _ row: Row, at position: Int64, _ recordedAt: Int64, _ faults: inout [String]
-    ) throws(LedgerError) -> EntryRow {
+    private func note(missing first: Int64, before next: Int64, _ faults: inout [String]) {
+        guard first < next else { return }
+        faults.append(
+            first == next - 1
+                ? "position \(first) is missing" : "positions \(first) to \(next - 1) are missing")
+    }
+
+    private func verify(_ row: Row, _ recordedAt: Int64, _ faults: inout [String])
+        throws(LedgerError) -> EntryRow
+    {
         let entry = try EntryRow.entry(row)
         let (body, digest, bucket) = try wrapped { () throws(PostgresError) in
             (try row.text(13), try row.bytes(14), try row.int8(15))
         }
         let verified = EntryRow(entry, body: body)
-        if entry.position.number != position { faults.append("position \(position) is missing") }
         if verified.digest.bytes != digest {
             faults.append("entry \(entry.position) was changed")
         }

@@ -50,7 +50,9 @@ public struct HeldStore: Sendable {
         try await pool.query(
             """
             insert into operation.token (number, token) \
-            select * from unnest($1::bigint[], $2::text[]) on conflict do nothing
+            select coalesce((select min(customer.number) from operation.customer \
+            where customer.id in (drawn.token, upper(drawn.token))), drawn.number), drawn.token \
+            from unnest($1::bigint[], $2::text[]) as drawn (number, token) on conflict do nothing
             """, [.int8s(tokens.map { _ in draw().number }), .texts(tokens)])
         let rows = try await pool.query(
             """

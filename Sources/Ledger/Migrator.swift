@@ -41,7 +41,10 @@ public struct Migrator: Sendable {
         do throws(LedgerError) {
             applied = try await applyMissing()
         } catch {
-            _ = try? await session.query("select pg_advisory_unlock(7301112024)")
+            // What failed may have left its transaction open; the session must be usable again.
+            for statement in ["rollback", "select pg_advisory_unlock(7301112024)", "reset role"] {
+                _ = try? await session.query(statement)
+            }
             throw error
         }
         try await run("select pg_advisory_unlock(7301112024)")

@@ -62,6 +62,7 @@ struct Plan: Sendable {
             entries.append(entry)
             if event.stream == .settings {
                 known.settings = known.settings.evolved(by: entry)
+                known.streams[event.stream]?.apply(entry)
             } else {
                 known.streams[event.stream, default: Subscription(event.stream)].apply(entry)
             }
@@ -112,6 +113,9 @@ struct Plan: Sendable {
     }
 
     /// Learns or draws the numbers of tokens and customers.
+    ///
+    /// A token and a customer's id that are the same text have the same number, whichever was
+    /// known first.
     private mutating func number(
         _ proposals: [Proposal], writer: isolated Writer, session: Connection
     ) async throws(PostgresError) {
@@ -124,38 +128,39 @@ struct Plan: Sendable {
         }
         for token in tokens { known.tokens[token] = writer.memory.token(token) }
         for customer in customers { known.customers[customer] = writer.memory.customer(customer) }
-        let missingTokens = tokens.filter { known.tokens[$0] == nil }.sorted()
-        let missingCustomers = customers.filter { known.customers[$0] == nil }.sorted()
-        if !missingTokens.isEmpty {
-            let rows = try await session.query(
-                "select token, number from operation.token where token = any($1)",
-                [.texts(missingTokens)])
-            for row in rows {
-                let number = CustomerNumber(try row.int8(1))
-                known.tokens[try row.text(0)] = number
-                writer.memory.remember(token: try row.text(0), number)
+        tokens = tokens.filter { known.tokens[$0] == nil }
+        customers = customers.filter { known.customers[$0] == nil }
+        guard !tokens.isEmpty || !customers.isEmpty else { return }
+        let stored = try await StoredNumbers(
+            of: Set((tokens.union(customers)).flatMap(Spellings.of)).sorted(), session)
+        for token in tokens.sorted() {
+            if let number = stored.tokens[token] {
+                writer.memory.remember(token: token, number)
+                known.tokens[token] = number
+            } else {
+                let number = stored.customer(token) ?? writer.draw()
+                drawnTokens[token] = number
+                known.tokens[token] = number
             }
         }
-        if !missingCustomers.isEmpty {
-            let rows = try await session.query(
-                "select id, number from operation.customer where id = any($1)",
-                [.texts(missingCustomers)])
-            for row in rows {
-                let number = CustomerNumber(try row.int8(1))
-                known.customers[try row.text(0)] = number
-                writer.memory.remember(customer: try row.text(0), number)
+        for customer in customers.sorted() {
+            if let number = stored.customer(customer) {
+                writer.memory.remember(customer: customer, number)
+                known.customers[customer] = number
+                continue
             }
-        }
-        for token in missingTokens where known.tokens[token] == nil {
-            let number = writer.draw()
-            drawnTokens[token] = number
-            known.tokens[token] = number
-        }
-        for customer in missingCustomers where known.customers[customer] == nil {
-            let number = writer.draw()
+            let token = Spellings.token(customer)
+            let number =
+                stored.tokens[token] ?? drawnTokens[token] ?? spelledOtherwise(customer)
+                ?? writer.draw()
             drawnCustomers[customer] = number
             known.customers[customer] = number
         }
+    }
+
+    /// The number drawn a moment ago for another spelling of the same id.
+    private func spelledOtherwise(_ customer: String) -> CustomerNumber? {
+        Spellings.of(customer).lazy.compactMap { drawnCustomers[$0] }.first
     }
 
     /// Loads the streams that the proposals want, and those they want after seeing these.
@@ -183,5 +188,32 @@ struct Plan: Sendable {
             }
             for stream in missing { writer.memory.remember(known.subscription(stream)) }
         }
+    }
+}
+
+/// Numbers that the database holds for some texts.
+private struct StoredNumbers {
+    private(set) var tokens: [String: CustomerNumber] = [:]
+    private var customers: [String: CustomerNumber] = [:]
+
+    init(of texts: [String], _ session: Connection) async throws(PostgresError) {
+        let rows = try await session.query(
+            """
+            select true, token, number from operation.token where token = any($1) \
+            union all select false, id, number from operation.customer where id = any($1)
+            """, [.texts(texts)])
+        for row in rows {
+            let number = CustomerNumber(try row.int8(2))
+            if try row.bool(0) {
+                tokens[try row.text(1)] = number
+            } else {
+                customers[try row.text(1)] = number
+            }
+        }
+    }
+
+    /// The number of a customer of this id, in whatever case a UUID is written.
+    func customer(_ id: String) -> CustomerNumber? {
+        Spellings.of(id).lazy.compactMap { customers[$0] }.first
     }
 }

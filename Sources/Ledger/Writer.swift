@@ -15,7 +15,10 @@ public actor Writer {
         public var waiting = 10_000
         /// The most proposals in one group.
         public var group = 1_000
-        /// How long one group may try before its callers hear that PostgreSQL is unavailable.
+        /// The most evidence in one group, compact. Units: bytes.
+        public var groupBytes = 16 << 20
+        /// How long a proposal may wait for PostgreSQL before its caller hears that it cannot
+        /// store. What had to wait for other groups as long still gets an eighth of it.
         public var patience = Duration.seconds(8)
         /// How far this machine's clock may be ahead of PostgreSQL's. Units: milliseconds.
         public var clockLead: Int64 = 5_000
@@ -30,6 +33,7 @@ public actor Writer {
 
     struct Waiting {
         let proposal: Proposal
+        let since: ContinuousClock.Instant
         let answer: CheckedContinuation<Answer, Never>
     }
 
@@ -41,10 +45,13 @@ public actor Writer {
     private let onAppend: @Sendable (Position, [Entry]) -> Void
 
     private var waiting: [Waiting] = []
-    private var isDraining = false
+    /// Whether the session and the memory are in use.
+    private var isBusy = false
+    private var isFailing = false
     private var isClosing = false
+    private var closers: [CheckedContinuation<Void, Never>] = []
     private var connection: Connection?
-    private var clockCheckedAt: ContinuousClock.Instant?
+    private var checkedClock: (now: Instant, at: ContinuousClock.Instant)?
     var memory: WriterMemory
     /// Copies of what is held, to be counted.
     var redeliveries: [Redelivery: (copies: Int64, lastAt: Instant)] = [:]
@@ -80,11 +87,8 @@ public actor Writer {
         guard !isClosing else { throw .closing }
         guard waiting.count < limits.waiting else { throw .overloaded(waiting: waiting.count) }
         let answer = await withCheckedContinuation { continuation in
-            waiting.append(Waiting(proposal: proposal, answer: continuation))
-            if !isDraining {
-                isDraining = true
-                Task(executorPreference: loop) { await self.drain() }
-            }
+            waiting.append(Waiting(proposal: proposal, since: .now, answer: continuation))
+            startDraining()
         }
         return try answer.get()
     }
@@ -92,8 +96,11 @@ public actor Writer {
     /// Whether a session for appending can be had at this moment.
     public func canStore() async -> Bool {
         guard !isClosing else { return false }
-        if isDraining { return true }
-        return (try? await session()) != nil
+        guard !isBusy else { return !isFailing }
+        isBusy = true
+        let hasSession = (try? await session()) != nil
+        becomeIdle()
+        return hasSession
     }
 
     /// Number of proposals that wait.
@@ -102,26 +109,54 @@ public actor Writer {
     /// Refuses new proposals, and returns once the accepted ones are answered.
     public func close() async {
         isClosing = true
-        while isDraining { try? await loop.sleep(for: .milliseconds(5)) }
+        if isBusy { await withCheckedContinuation { closers.append($0) } }
         await connection?.close()
         connection = nil
     }
 
+    private func startDraining() {
+        guard !isBusy else { return }
+        isBusy = true
+        Task(executorPreference: loop) { await self.drain() }
+    }
+
+    private func becomeIdle() {
+        isBusy = false
+        if !waiting.isEmpty { return startDraining() }
+        for closer in closers { closer.resume() }
+        closers = []
+    }
+
     private func drain() async {
         while !waiting.isEmpty {
-            let group = Array(waiting.prefix(limits.group))
-            waiting.removeFirst(group.count)
-            await write(group[...], deadline: .now + limits.patience)
+            let group = takeGroup()
+            let deadline = max(
+                group[0].since + limits.patience, .now + limits.patience / 8)
+            await write(group[...], deadline: deadline)
             await countRedeliveries()
         }
-        isDraining = false
+        becomeIdle()
+    }
+
+    private func takeGroup() -> [Waiting] {
+        var bytes = 0
+        var count = 0
+        for item in waiting.prefix(limits.group) {
+            bytes += item.proposal.evidence?.template.count ?? 0
+            if count > 0, bytes > limits.groupBytes { break }
+            count += 1
+        }
+        let group = Array(waiting.prefix(count))
+        waiting.removeFirst(count)
+        return group
     }
 
     /// Writes a group, and when one item of it cannot be stored the others without it.
     private func write(_ group: ArraySlice<Waiting>, deadline: ContinuousClock.Instant) async {
         do throws(AppendError) {
-            try await attempt(group, deadline: deadline)
-        } catch .unavailable(let error) where group.count > 1 && !error.isConnectionLost {
+            try await insist(group, deadline: deadline)
+        } catch .unavailable(let error) where group.count > 1 && error.blamesWhatWasSent {
+            // As deep as the group can be halved.
             let middle = group.startIndex + group.count / 2
             await write(group[..<middle], deadline: deadline)
             await write(group[middle...], deadline: deadline)
@@ -130,89 +165,131 @@ public actor Writer {
         }
     }
 
+    private enum Attempt {
+        case done
+        /// Another writer was faster: decide again with what it appended.
+        case overtaken
+        case clockAhead(milliseconds: Int64)
+        case failed(PostgresError)
+    }
+
     /// Decides and commits until it is done or the time is over.
-    private func attempt(_ group: ArraySlice<Waiting>, deadline: ContinuousClock.Instant)
+    private func insist(_ group: ArraySlice<Waiting>, deadline: ContinuousClock.Instant)
         async throws(AppendError)
     {
-        var lastError = PostgresError.unavailable("not tried yet")
+        var lastError = PostgresError.unavailable("other writers were faster each time")
         var delay = Duration.milliseconds(2)
+        var hasReadAgain = false
         repeat {
-            do throws(PostgresError) {
-                let session = try await session()
-                try await catchUp(session)
-                try await checkClock(session)
-                let plan = try await Plan(group.map(\.proposal), writer: self, session: session)
-                guard let batch = plan.batch else { return answer(group, plan) }
-                if try await commit(batch, on: session) {
-                    memory.took(plan, batch)
-                    onAppend(batch.head.position, batch.entries)
-                    return answer(group, plan)
-                }
-                continue  // another writer was faster: decide again with what it appended
-            } catch {
+            switch await attempt(group, deadline: deadline) {
+            case .done:
+                isFailing = false
+                return
+            case .overtaken:
+                continue
+            case .clockAhead(let milliseconds):
+                throw .clockAhead(milliseconds: milliseconds)
+            case .failed(let error):
                 lastError = error
                 if error.isConnectionLost {
-                    await connection?.close()
-                    connection = nil
-                    memory.forgetHead()
-                } else if error.isUniqueViolation || error.isRetryable {
+                    isFailing = true
+                    await dropConnection()
+                } else if error.blamesMemory, !hasReadAgain {
+                    hasReadAgain = true
                     memory.forgetAll()
-                } else {
-                    memory.forgetAll()
+                } else if error.blamesWhatWasSent || error.isCommitRefused {
                     throw .unavailable(error)
+                } else {
+                    memory.forgetHead()
                 }
             }
             try? await loop.sleep(for: delay)
             delay = min(delay * 2, .milliseconds(500))
         } while ContinuousClock.now < deadline
+        isFailing = true
         throw .unavailable(lastError)
+    }
+
+    private func attempt(_ group: ArraySlice<Waiting>, deadline: ContinuousClock.Instant) async
+        -> Attempt
+    {
+        do throws(PostgresError) {
+            let session = try await session()
+            let hasRead = memory.head == nil
+            if hasRead { memory.take(try await memory.news(session)) }
+            if let lead = try await clockLead(session) { return .clockAhead(milliseconds: lead) }
+            let plan = try await Plan(group.map(\.proposal), writer: self, session: session)
+            guard let batch = plan.batch else {
+                // Who takes the pen learns what others appended; who appends nothing has to ask,
+                // or a repeat and a refusal could be answered out of an old memory.
+                if !hasRead, try await !isLevel(session) { return .overtaken }
+                answer(group, plan)
+                return .done
+            }
+            guard try await commit(batch, on: session, deadline: deadline) else {
+                return .overtaken
+            }
+            memory.took(plan, batch)
+            onAppend(batch.head.position, batch.entries)
+            answer(group, plan)
+            return .done
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Whether nobody has appended since the head was read.
+    private func isLevel(_ session: Connection) async throws(PostgresError) -> Bool {
+        let current = try await session.head()
+        if let head = memory.head, head.number == current.number, head.digest == current.digest {
+            return true
+        }
+        memory.forgetHead()
+        return false
     }
 
     /// Commits a batch. When the answer was lost the same batch is sent again: finding its own
     /// digest under its number means that it was committed.
     ///
     /// - Returns: false when another writer took the number.
-    private func commit(_ batch: Batch, on session: Connection) async throws(PostgresError) -> Bool
-    {
+    private func commit(
+        _ batch: Batch, on session: Connection, deadline: ContinuousClock.Instant
+    ) async throws(PostgresError) -> Bool {
         var session = session
-        for _ in 0..<20 {
+        while true {
             do throws(PostgresError) {
                 try await session.atomically(batch.statements)
                 return true
-            } catch {
-                switch error {
-                case .server(let problem)
-                where problem.sqlstate == "23505" || problem.sqlstate == "23503":
-                    let holder = try await session.query(
-                        "select digest from ledger.batch where number = $1",
-                        [.int8(batch.head.number)])
-                    guard let row = holder.first else { throw error }
-                    if Fingerprint(bytes: try row.bytes(0)) == batch.head.digest { return true }
-                    memory.forgetHead()
-                    return false
-                case .commitUnknown, .connectionLost, .timedOut:
-                    await connection?.close()
-                    connection = nil
-                    session = try await sessionPatiently()
-                default:
-                    throw error
+            } catch let error where error.leavesCommitOpen {
+                isFailing = true
+                await dropConnection()
+                session = try await self.session(until: deadline)
+            } catch let error where error.blamesMemory {
+                guard let holder = try await session.digest(ofBatch: batch.head.number) else {
+                    throw error  // not the pen, but a key of what it carries
                 }
+                if holder == batch.head.digest { return true }
+                memory.forgetHead()
+                return false
+            } catch {
+                throw error
             }
         }
-        throw .unavailable("the outcome of a commit could not be learned")
     }
 
-    private func sessionPatiently() async throws(PostgresError) -> Connection {
-        var last = PostgresError.unavailable("not tried yet")
-        for attempt in 0..<12 {
+    private func session(until deadline: ContinuousClock.Instant)
+        async throws(PostgresError) -> Connection
+    {
+        var delay = Duration.milliseconds(20)
+        while true {
             do throws(PostgresError) {
                 return try await session()
             } catch {
-                last = error
-                try? await loop.sleep(for: .milliseconds(min(20 << attempt, 1000)))
+                guard ContinuousClock.now < deadline else { throw error }
+                try? await loop.sleep(for: delay)
+                delay = min(delay * 2, .milliseconds(500))
             }
         }
-        throw last
     }
 
     private func session() async throws(PostgresError) -> Connection {
@@ -223,23 +300,28 @@ public actor Writer {
         return opened
     }
 
-    private func catchUp(_ session: Connection) async throws(PostgresError) {
-        guard memory.head == nil else { return }
-        // Only a group in writing touches the memory, and there is one at a time.
-        var level = memory
-        try await level.catchUp(session)
-        memory = level
+    private func dropConnection() async {
+        await connection?.close()
+        connection = nil
+        memory.forgetHead()
     }
 
-    private func checkClock(_ session: Connection) async throws(PostgresError) {
-        if let clockCheckedAt, clockCheckedAt.duration(to: .now) < .seconds(10) { return }
+    /// How far this machine's clock is ahead of PostgreSQL's, when that is too far.
+    ///
+    /// Asked now and then, and when the clock made a leap.
+    private func clockLead(_ session: Connection) async throws(PostgresError) -> Int64? {
+        let now = clock()
+        if let checkedClock {
+            let passed = checkedClock.at.duration(to: .now)
+            let expected = checkedClock.now.milliseconds + Int64(passed / .milliseconds(1))
+            if passed < .seconds(10), now.milliseconds - expected < 1_000 { return nil }
+        }
         let rows = try await session.query(
             "select (extract(epoch from clock_timestamp()) * 1000)::bigint")
-        let lead = clock().milliseconds - (try rows.only().int8(0))
-        guard lead <= limits.clockLead else {
-            throw .unavailable("this machine's clock is \(lead) ms ahead of PostgreSQL's")
-        }
-        clockCheckedAt = .now
+        let lead = now.milliseconds - (try rows.only().int8(0))
+        guard lead <= limits.clockLead else { return lead }
+        checkedClock = (now, .now)
+        return nil
     }
 
     private func answer(_ group: ArraySlice<Waiting>, _ plan: Plan) {
@@ -258,7 +340,7 @@ public actor Writer {
         let counted = redeliveries
         redeliveries = [:]
         let keys = counted.keys.map { $0 }
-        _ = try? await connection.query(
+        let isWritten = try? await connection.query(
             """
             insert into operation.redelivery as known (bucket, stream, event_key, copies, last_at) \
             select bucket::smallint, stream, event_key, copies, last_at \
@@ -273,6 +355,7 @@ public actor Writer {
                 .texts(keys.map(\.key)), .int8s(keys.map { counted[$0]?.copies ?? 0 }),
                 .int8s(keys.map { counted[$0]?.lastAt.milliseconds ?? 0 }),
             ])
+        if isWritten == nil { redeliveries = counted }
     }
 }
 

@@ -16,8 +16,8 @@ public actor Projector {
     private let clock: @Sendable () -> Instant
     private let lag: Gauge
     private var isAwake = false
+    private var hasSteppedBack = false
     private var sleeper: CheckedContinuation<Void, Never>?
-    private var checkpoint: Position?
 
     /// How many entries one step folds.
     private static let stepSize = 2_000
@@ -71,10 +71,14 @@ public actor Projector {
     private func rest(_ time: Duration) async {
         guard !isAwake, !Task.isCancelled else { return }
         let alarm = Task(executorPreference: loop) { [loop] in
-            try? await loop.sleep(for: time)
+            guard (try? await loop.sleep(for: time)) != nil else { return }
             await self.wake()
         }
-        await withCheckedContinuation { sleeper = $0 }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { sleeper = $0 }
+        } onCancel: {
+            Task(executorPreference: loop) { await self.wake() }
+        }
         alarm.cancel()
     }
 
@@ -108,9 +112,20 @@ public actor Projector {
         let checkpoint: Position
     }
 
-    /// The generations to keep level: the live one, and a newer one when its edition is old.
+    /// The generations to keep level: the live one, and a newer one when its edition is old;
+    /// none when a newer program has begun one that this program cannot fold.
     private func generations() async throws(LedgerError) -> [Generation] {
         var found = try await read()
+        let newest = found.map(\.edition).max() ?? projection.edition
+        guard newest <= projection.edition else {
+            if !hasSteppedBack {
+                Log.warning(
+                    "projection is left to a newer program",
+                    ["projection": projection.name, "edition": "\(newest)"])
+            }
+            hasSteppedBack = true
+            return []
+        }
         if !found.contains(where: { $0.edition == projection.edition }) {
             let next = (found.map(\.number).max() ?? 0) + 1
             try await write([
@@ -175,13 +190,13 @@ public actor Projector {
     {
         let changes = try await projection.changes(
             by: entries, generation: generation.number, reader: reader)
-        let old = try await read().filter { $0.number != generation.number }
+        let old = try await read().filter { $0.number < generation.number }
         let live = Statement(
             """
             update projection.generation set is_live = (generation = $2) where projection = $1
             """, [.text(projection.name), .int8(generation.number)])
         let forget = Statement(
-            "delete from projection.generation where projection = $1 and generation <> $2",
+            "delete from projection.generation where projection = $1 and generation < $2",
             [.text(projection.name), .int8(generation.number)])
         try await move(
             generation, to: entries.last?.position ?? generation.checkpoint,
