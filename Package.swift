@@ -75,7 +75,12 @@ let package = Package(
         tests("CryptoTests", ["Crypto", "TestSigner"]),
         tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "TestSigner"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
-        tests("DaemonTests", ["Daemon"]),
+        tests(
+            "DaemonTests",
+            [
+                "Daemon", "Domain", "Crypto", "HTTP", "Ledger", "Operation", "TestSigner",
+                "TestSupport",
+            ]),
         tests("HouseTests", []),
         tests("HTTPTests", ["HTTP", "EventLoop"]),
     ]

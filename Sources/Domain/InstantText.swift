@@ -4,7 +4,7 @@ extension Instant: CustomStringConvertible {
     /// - Source: RFC 3339.
     public var description: String {
         let days = milliseconds.flooredQuotient(Instant.millisecondsPerDay)
-        let rest = milliseconds - days * Instant.millisecondsPerDay
+        let rest = milliseconds.flooredRemainder(Instant.millisecondsPerDay)
         let (year, month, day) = CivilDate.date(daysSince1970: days)
         let yearText = year < 0 ? "-" + padded(-year, 4) : padded(year, 4)
         return yearText + "-" + padded(month, 2) + "-" + padded(day, 2) + "T"
@@ -87,6 +87,12 @@ extension Int64 {
     /// The quotient rounded towards negative infinity; the divisor is positive.
     fileprivate func flooredQuotient(_ divisor: Int64) -> Int64 {
         self / divisor - (self % divisor < 0 ? 1 : 0)
+    }
+
+    /// What the floored quotient leaves: never negative.
+    fileprivate func flooredRemainder(_ divisor: Int64) -> Int64 {
+        let rest = self % divisor
+        return rest < 0 ? rest + divisor : rest
     }
 }
 

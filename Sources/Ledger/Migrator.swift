@@ -109,32 +109,56 @@ public struct Migrator: Sendable {
 
     /// Creates the roles where they are missing, and makes the login a member.
     private func prepareRoles() async throws(LedgerError) {
-        let script = Migrator.roleScript
-        do throws(PostgresError) {
-            try await session.execute(script: script)
-        } catch {
-            let usable = try await query(
-                """
-                select count(*) from pg_roles where rolname in \
-                ('\(Migrator.owner)', '\(Migrator.daemon)', '\(Migrator.analyst)') \
-                and (rolname = '\(Migrator.analyst)' or pg_has_role(oid, 'member'))
-                """)
-            let count = try wrapped { () throws(PostgresError) in try usable.only().int8(0) }
-            guard count == 3 else { throw .rolesMissing(remedy: script) }
+        for statement in Migrator.roleStatements {
+            do throws(PostgresError) {
+                try await insist(statement)
+            } catch {
+                guard try await canTakeRoles() else {
+                    throw .rolesMissing(
+                        remedy: Migrator.roleStatements.joined(separator: " "))
+                }
+            }
         }
     }
 
-    private static let roleScript = """
-        do $$ begin
-            if to_regrole('subledger_owner') is null then create role subledger_owner; end if;
-            if to_regrole('subledger_daemon') is null then create role subledger_daemon; end if;
-            if to_regrole('subledger_analyst') is null then create role subledger_analyst; end if;
-            execute format('grant subledger_owner, subledger_daemon to %I', current_user);
-            execute format('grant create on database %I to subledger_owner', current_database());
-        exception when duplicate_object or unique_violation then
-            null;  -- another process creates them at this moment
-        end $$;
+    /// Roles belong to the whole server: a process that migrates another database of it at this
+    /// moment makes a statement fail that succeeds when it is tried again.
+    private func insist(_ statement: String) async throws(PostgresError) {
+        for _ in 0..<20 {
+            do throws(PostgresError) {
+                return try await session.execute(script: statement)
+            } catch let error where ["XX000", "23505", "42710"].contains(error.sqlstate ?? "") {
+                continue
+            } catch {
+                throw error
+            }
+        }
+        try await session.execute(script: statement)
+    }
+
+    /// Whether the roles exist, and the login may take them.
+    private func canTakeRoles() async throws(LedgerError) -> Bool {
+        let usable = try await query(
+            """
+            select count(*) from pg_roles where rolname in \
+            ('\(Migrator.owner)', '\(Migrator.daemon)', '\(Migrator.analyst)') \
+            and (rolname = '\(Migrator.analyst)' or pg_has_role(oid, 'member'))
+            """)
+        return try wrapped { () throws(PostgresError) in try usable.only().int8(0) } == 3
+    }
+
+    private static let roleStatements = [
+        create(owner), create(daemon), create(analyst),
+        "do $$ begin execute format('grant \(owner), \(daemon) to %I', current_user); end $$;",
         """
+        do $$ begin execute \
+        format('grant create on database %I to \(owner)', current_database()); end $$;
+        """,
+    ]
+
+    private static func create(_ role: String) -> String {
+        "do $$ begin if to_regrole('\(role)') is null then create role \(role); end if; end $$;"
+    }
 
     private static func digest(_ migration: Migration) -> String {
         SHA256.digest(of: migration.sql).description

@@ -20,7 +20,7 @@ struct HoldingsTests {
         let holdings = Holdings(
             lines: [month(), lifetime.told], links: [:], settings: testSettings)
         let pro = holdings.verdicts(for: one, at: at("2025-06-11")).entitlements[0]
-        #expect(pro.isActive && pro.until == nil && pro.product == "pro.lifetime")
+        #expect(pro.mayUse && pro.until == nil && pro.product == "pro.lifetime")
         #expect(pro.because.map(\.transaction) == ["8001", "1002"])
     }
 
@@ -30,12 +30,12 @@ struct HoldingsTests {
         line.bindings = [LineBinding(customer: two, from: at("2025-06-15"))]
         let holdings = Holdings(lines: [line], links: [:], settings: testSettings)
         let before = holdings.verdicts(for: one, at: at("2025-06-14T23:59:59.999Z"))
-        #expect(before.entitlements[0].isActive)
+        #expect(before.entitlements[0].mayUse)
         #expect(before.freshUntil == at("2025-06-15"))
         let old = holdings.verdicts(for: one, at: at("2025-06-15")).entitlements[0]
-        #expect(!old.isActive && old.until == at("2025-06-15"))
+        #expect(!old.mayUse && old.until == at("2025-06-15"))
         let new = holdings.verdicts(for: two, at: at("2025-06-15")).entitlements[0]
-        #expect(new.isActive && new.since == at("2025-06-15") && new.until == at("2025-07-01"))
+        #expect(new.mayUse && new.since == at("2025-06-15") && new.until == at("2025-07-01"))
         #expect(line.tenures([:], testSettings).map(\.customer) == [one, two])
     }
 
@@ -43,7 +43,7 @@ struct HoldingsTests {
     func links() {
         let holdings = Holdings(lines: [month()], links: [one: two], settings: testSettings)
         #expect(holdings.verdicts(for: one, at: at("2025-06-11")).entitlements.isEmpty)
-        #expect(holdings.verdicts(for: two, at: at("2025-06-11")).entitlements[0].isActive)
+        #expect(holdings.verdicts(for: two, at: at("2025-06-11")).entitlements[0].mayUse)
     }
 
     @Test("stay with the owner when another customer presents the line")
@@ -74,6 +74,6 @@ struct HoldingsTests {
             $0.type = "Non-Renewing Subscription"
         }
         #expect(history.entitlement(at: "2025-03-31T23:59:59.999Z").until == at("2025-04-01"))
-        #expect(!history.entitlement(at: "2025-04-01").isActive)
+        #expect(!history.entitlement(at: "2025-04-01").mayUse)
     }
 }

@@ -13,12 +13,12 @@ struct LineTests {
     @Test("is active from the first purchase to the last expiry, to the millisecond")
     func edges() {
         let history = twoMonths()
-        #expect(!history.entitlement(at: "2025-04-30T23:59:59.999Z").isActive)
+        #expect(!history.entitlement(at: "2025-04-30T23:59:59.999Z").mayUse)
         let may = history.entitlement(at: "2025-05-01")
-        #expect(may.isActive && may.until == at("2025-07-01") && may.since == at("2025-05-01"))
-        #expect(history.entitlement(at: "2025-06-30T23:59:59.999Z").isActive)
+        #expect(may.mayUse && may.until == at("2025-07-01") && may.since == at("2025-05-01"))
+        #expect(history.entitlement(at: "2025-06-30T23:59:59.999Z").mayUse)
         let over = history.entitlement(at: "2025-07-01")
-        #expect(!over.isActive && over.state == .expired && over.until == at("2025-07-01"))
+        #expect(!over.mayUse && over.state == .expired && over.until == at("2025-07-01"))
     }
 
     @Test("keeps access when an older period is refunded")
@@ -28,7 +28,7 @@ struct LineTests {
             "1001", from: "2025-05-01", until: "2025-06-01", signed: "2025-06-10T12:00Z"
         ) { $0.revokedAt = at("2025-06-10T11:58Z") }
         let answer = history.entitlement(at: "2025-06-11")
-        #expect(answer.isActive && answer.state == .active && answer.until == at("2025-07-01"))
+        #expect(answer.mayUse && answer.state == .active && answer.until == at("2025-07-01"))
         #expect(history.told.periods[0].isRefunded)
     }
 
@@ -38,14 +38,14 @@ struct LineTests {
         history.transaction(
             "1002", from: "2025-06-01", until: "2025-07-01", signed: "2025-06-10T12:00Z"
         ) { $0.revokedAt = at("2025-06-10T11:58Z") }
-        #expect(history.entitlement(at: "2025-06-10T11:57:59.999Z").isActive)
+        #expect(history.entitlement(at: "2025-06-10T11:57:59.999Z").mayUse)
         let revoked = history.entitlement(at: "2025-06-10T11:58Z")
-        #expect(!revoked.isActive && revoked.state == .revoked)
+        #expect(!revoked.mayUse && revoked.state == .revoked)
         history.transaction(
             "1002", from: "2025-06-01", until: "2025-07-01", signed: "2025-06-20T09:00Z")
-        #expect(history.entitlement(at: "2025-06-15").isActive)
+        #expect(history.entitlement(at: "2025-06-15").mayUse)
         let after = history.entitlement(at: "2025-07-16")
-        #expect(!after.isActive && after.state == .expired)
+        #expect(!after.mayUse && after.state == .expired)
     }
 
     @Test("follows an upgrade at once, even one that moves the paid-up date back")
@@ -55,8 +55,8 @@ struct LineTests {
         history.transaction("1002", from: "2025-06-11", until: "2025-07-11") {
             $0.reason = "PURCHASE"
         }
-        #expect(history.entitlement("basic", at: "2025-06-10T23:59:59.999Z").isActive)
-        #expect(!history.entitlement("basic", at: "2025-06-11").isActive)
+        #expect(history.entitlement("basic", at: "2025-06-10T23:59:59.999Z").mayUse)
+        #expect(!history.entitlement("basic", at: "2025-06-11").mayUse)
         #expect(history.entitlement(at: "2025-06-11").until == at("2025-07-11"))
         #expect(history.told.periods[0].ending == .succession)
     }
@@ -68,7 +68,7 @@ struct LineTests {
             "1001", from: "2025-06-01", until: "2025-07-01", signed: "2025-06-11"
         ) { $0.isUpgraded = true }
         let answer = history.entitlement(at: "2025-06-12")
-        #expect(answer.isActive && answer.flags == ["successor_missing"])
+        #expect(answer.mayUse && answer.flags == ["successor_missing"])
     }
 
     @Test("is in grace until the date that Apple names, then in retry, then expired")
@@ -81,7 +81,7 @@ struct LineTests {
         }
         #expect(history.entitlement(at: "2025-06-16T23:59:59.999Z").state == .grace)
         let after = history.entitlement(at: "2025-06-17")
-        #expect(!after.isActive && after.state == .retry)
+        #expect(!after.mayUse && after.state == .retry)
         #expect(history.entitlement(at: "2025-07-30T23:59:59.999Z").state == .retry)
         #expect(history.entitlement(at: "2025-07-31").state == .expired)
     }
@@ -103,7 +103,7 @@ struct LineTests {
     func staleGrace() {
         var history = twoMonths()
         history.renewal(signed: "2025-06-20") { $0.graceExpiresAt = at("2025-06-17") }
-        #expect(!history.entitlement(at: "2025-07-01").isActive)
+        #expect(!history.entitlement(at: "2025-07-01").mayUse)
     }
 
     @Test("begins at the first signing of a first purchase that is dated ahead")
@@ -113,8 +113,8 @@ struct LineTests {
             "1001", from: "2024-11-03T09:36:02Z", until: "2024-12-03T09:36:02Z",
             signed: "2024-11-03T08:36:33Z")
         let answer = history.entitlement(at: "2024-11-03T08:36:33Z")
-        #expect(answer.isActive && answer.flags == ["start_in_future"])
-        #expect(!history.entitlement(at: "2024-11-03T08:36:32.999Z").isActive)
+        #expect(answer.mayUse && answer.flags == ["start_in_future"])
+        #expect(!history.entitlement(at: "2024-11-03T08:36:32.999Z").mayUse)
         #expect(history.told.periods[0].purchasedAt == at("2024-11-03T09:36:02Z"))
     }
 
@@ -143,8 +143,8 @@ struct LineTests {
     func inverted() {
         var history = History()
         history.transaction("1001", from: "2025-06-01T00:00:10Z", until: "2025-06-01")
-        #expect(!history.entitlement(at: "2025-06-01T00:00:05Z").isActive)
-        #expect(!history.entitlement(at: "2025-06-02").isActive)
+        #expect(!history.entitlement(at: "2025-06-01T00:00:05Z").mayUse)
+        #expect(!history.entitlement(at: "2025-06-02").mayUse)
     }
 
     @Test("says what the customer intended at any instant")

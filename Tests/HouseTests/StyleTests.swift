@@ -54,8 +54,11 @@ struct StyleTests {
             let endings = [".swift", ".sql", ".h", ".md", ".sh", ".py", ".json5", "run", "test"]
             for file in try House.files(in: folder, endings: endings) {
                 for (number, line) in file.lines.enumerated() {
+                    let isUnfinished = try words.contains {
+                        line.contains(try Regex("\\b\($0)\\b"))
+                    }
                     let found =
-                        words.contains { line.contains($0) } || paths.contains { line.contains($0) }
+                        isUnfinished || paths.contains { line.contains($0) }
                         || line.contains(House.root.path + "/")
                     if found { wrong.append("\(file.path):\(number + 1): \(line)") }
                 }

@@ -65,7 +65,7 @@ struct Asking {
         print("\(question.customer) at \(question.at), as known at position \(position)")
         if verdicts.entitlements.isEmpty { print("  nothing was ever held") }
         for entitlement in verdicts.entitlements {
-            let verdict = entitlement.isActive ? "active" : "inactive"
+            let verdict = entitlement.mayUse ? "active" : "inactive"
             let until = entitlement.until.map { "until \($0)" } ?? "without end"
             let product = entitlement.product ?? ""
             print(

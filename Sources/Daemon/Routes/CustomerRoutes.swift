@@ -198,13 +198,23 @@ struct CustomerRoutes: Sendable {
         if let isSettled = asked.isSettled { frame.append(.init("settled", .bool(isSettled))) }
         frame += members
         frame.append(.init("freshUntil", .moment(verdicts.freshUntil)))
-        let since = verdicts.freshSince?.milliseconds ?? 0
-        let tag = SHA256.digest(of: "\(request.path) \(question) \(view.lastEntry) \(since)")
-            .description.prefix(32)
-        let cache = [
-            Header("ETag", "\"\(tag)\""), Header("Cache-Control", "private, no-cache"),
-        ]
+        let tag = CustomerRoutes.tag(request.path, question, view, verdicts)
+        let cache = [Header("ETag", tag), Header("Cache-Control", "private, no-cache")]
+        if request.header("if-none-match") == tag { return Response(status: 304, headers: cache) }
         return .json(.object(frame), headers: cache)
+    }
+
+    /// Names the customer's last entry and the interval between boundaries that contains the
+    /// instant: while both are the same, so is all that the answer says of the customer.
+    private static func tag(
+        _ path: String, _ question: Question, _ view: CustomerView, _ verdicts: Verdicts
+    ) -> String {
+        let parts = [
+            path, question.environment.name, question.app ?? "",
+            question.knownAt?.description ?? "", view.lastEntry.description,
+            String(verdicts.freshSince?.milliseconds ?? 0),
+        ]
+        return "\"" + SHA256.digest(of: parts.joined(separator: "\n")).description.prefix(32) + "\""
     }
 }
 

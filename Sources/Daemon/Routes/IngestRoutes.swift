@@ -16,6 +16,7 @@ struct IngestRoutes: Sendable {
     let samples: Samples
     let answers: AnswerReader
     let refusals: RefusalLimiter
+    let proxies: TrustedProxies
     let metrics: MetricRegistry
 
     /// The most signed texts in one post.
@@ -33,7 +34,7 @@ struct IngestRoutes: Sendable {
     @Sendable private func notification(_ request: Request, _: [String]) async throws(Problem)
         -> Response
     {
-        let peer = request.peer
+        let peer = proxies.client(of: request)
         let signed: [UInt8]
         do throws(Problem) {
             signed = Array(try Reading.text(Reading.object(request), "signedPayload").utf8)

@@ -10,6 +10,19 @@ final class KeyRing: Sendable {
     private struct Memory {
         var keys: [String: APIKey] = [:]
         var readAt: ContinuousClock.Instant?
+        /// Readings that unknown keys caused in the second that began at `countedFrom`.
+        var readings = 0
+        var countedFrom = ContinuousClock.now
+
+        /// Whether an unknown key may cause a reading now.
+        mutating func mayRead() -> Bool {
+            if countedFrom.duration(to: .now) > .seconds(1) {
+                countedFrom = .now
+                readings = 0
+            }
+            readings += 1
+            return readings <= KeyRing.readingsPerSecond
+        }
     }
 
     private let keys: APIKeys
@@ -18,8 +31,8 @@ final class KeyRing: Sendable {
 
     /// How old what is remembered may be; a key that was ended is refused after that long.
     private static let freshness = Duration.seconds(3)
-    /// The least time between two readings that unknown keys cause.
-    private static let patience = Duration.milliseconds(250)
+    /// How many readings unknown keys may cause in a second; beyond that they are refused unread.
+    private static let readingsPerSecond = 50
 
     /// The keys of a database, and the bootstrap key with every role.
     init(_ keys: APIKeys, bootstrap: Concealed?) {
@@ -39,7 +52,7 @@ final class KeyRing: Sendable {
             (memory.keys[digest], memory.readAt?.duration(to: .now))
         }
         if let known, let age, age < KeyRing.freshness { return known.roles }
-        if known == nil, let age, age < KeyRing.patience { throw .unauthorized }
+        if known == nil, !memory.withLock({ $0.mayRead() }) { throw .unauthorized }
         let valid: [String: APIKey]
         do throws(PostgresError) {
             valid = try await keys.valid()

@@ -21,7 +21,7 @@ extension Entitlement {
     /// The verdict as the interface writes it.
     var rendered: JSON {
         var members: [JSON.Member] = [
-            .init("active", .bool(isActive)), .init("state", .string(state.rawValue)),
+            .init("active", .bool(mayUse)), .init("state", .string(state.rawValue)),
             .init("since", .moment(since)), .init("until", .moment(until)),
             .init("willRenew", .verdict(willRenew)), .init("product", .word(product)),
             .init("because", .array(because.map(\.rendered))),

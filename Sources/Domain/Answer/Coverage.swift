@@ -20,15 +20,25 @@ struct OwnedLine: Sendable {
     let tenures: [Tenure]
     var spans: [Span]
     var index = 0
+    /// The line's original transaction id.
+    let original: String
+
+    init(line: Line, tenures: [Tenure], spans: [Span]) {
+        self.line = line
+        self.tenures = tenures
+        self.spans = spans
+        original = line.original
+    }
 
     /// What the line gives its owner, entitlement by entitlement.
     func coverages(_ settings: Settings) -> [Coverage] {
         var found: [Coverage] = []
+        let boundaries = settings.catalogBoundaries
         for span in spans {
             for tenure in tenures {
                 let from = max(span.from, tenure.from)
                 let until = min(span.until, tenure.until ?? .distantFuture)
-                if from < until { add(span, from, until, settings, to: &found) }
+                if from < until { add(span, from, until, settings, boundaries, to: &found) }
             }
         }
         return found
@@ -37,10 +47,10 @@ struct OwnedLine: Sendable {
     /// Adds what the catalogue says of one span, cut where a catalogue begins to hold.
     private func add(
         _ span: Span, _ from: Instant, _ until: Instant, _ settings: Settings,
-        to found: inout [Coverage]
+        _ boundaries: [Instant], to found: inout [Coverage]
     ) {
         let period = line.periods[span.period]
-        let cuts = settings.catalogBoundaries.filter { from < $0 && $0 < until }
+        let cuts = boundaries.filter { from < $0 && $0 < until }
         var start = from
         var open: [String: Int] = [:]
         for end in cuts + [until] {
@@ -65,10 +75,10 @@ struct OwnedLine: Sendable {
     ) -> Coverage {
         Coverage(
             entitlement: name, from: from, until: until, state: span.state, owned: index,
-            line: line.original, transaction: period.transaction, product: period.product,
+            line: original, transaction: period.transaction, product: period.product,
             shape: period.shape, flags: span.flags,
             reason: Entitlement.Reason(
-                line: line.original, transaction: period.transaction, product: period.product,
+                line: original, transaction: period.transaction, product: period.product,
                 from: from, until: until == .distantFuture ? nil : until))
     }
 

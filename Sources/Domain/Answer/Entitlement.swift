@@ -3,7 +3,7 @@ public struct Entitlement: Sendable, Hashable {
     /// The entitlement's name.
     public var name: String
     /// Whether the customer may use it.
-    public var isActive: Bool
+    public var mayUse: Bool
     /// The deciding line's state, or `granted`.
     public var state: LineState
     /// When the unbroken coverage began; `nil` when there never was any.
@@ -35,7 +35,7 @@ public struct Entitlement: Sendable, Hashable {
 
     /// An entitlement that was never held.
     public static func never(_ name: String) -> Entitlement {
-        Entitlement(name: name, isActive: false, state: .none, because: [], flags: [])
+        Entitlement(name: name, mayUse: false, state: .none, because: [], flags: [])
     }
 }
 
@@ -111,12 +111,12 @@ public struct Holdings: Sendable {
         let ordered = candidates.map { ($0, lineEnd(of: $0, coverages)) }.sorted { left, right in
             if left.1 != right.1 { return left.1 > right.1 }
             if left.0.from != right.0.from { return left.0.from > right.0.from }
-            return left.0.line < right.0.line
+            return (left.0.line.utf8.count, left.0.line) < (right.0.line.utf8.count, right.0.line)
         }.map(\.0)
         guard let deciding = ordered.first else { return .never(name) }
         let owner = owned[deciding.owned]
         return Entitlement(
-            name: name, isActive: run.isCurrent,
+            name: name, mayUse: run.isCurrent,
             state: run.isCurrent ? deciding.state : owner.stateWithoutAccess(at: instant),
             since: run.since, until: run.until == .distantFuture ? nil : run.until,
             willRenew: deciding.shape == .subscription
@@ -141,8 +141,8 @@ public struct Holdings: Sendable {
             owned[$0.line].line.periods[owned[$0.line].spans[$0.span].period].shape == .pass
         }
         .sorted {
-            (owned[$0.line].spans[$0.span].from, owned[$0.line].line.original)
-                < (owned[$1.line].spans[$1.span].from, owned[$1.line].line.original)
+            (owned[$0.line].spans[$0.span].from, owned[$0.line].original)
+                < (owned[$1.line].spans[$1.span].from, owned[$1.line].original)
         }
         for place in passes {
             let span = owned[place.line].spans[place.span]

@@ -22,16 +22,16 @@ extension Line {
     /// - Shape: empty when it is nobody's, or when no transaction of it is known.
     public func tenures(_ links: TokenLinks, _ settings: Settings) -> [Tenure] {
         guard let start else { return [] }
-        let transfers = transfers(settings)
+        let transfers = transfers(settings).map {
+            Word(from: max($0.from ?? start, start), customer: $0.customer)
+        }
         let periodOwners = periodOwners(links)
-        var instants = Set(periodOwners.map(\.from))
-        instants.formUnion(transfers.compactMap(\.from).filter { $0 > start })
-        instants.insert(start)
+        let instants = Set(periodOwners.map(\.from)).union(transfers.map(\.from))
+        var said = LastWord(transfers)
+        var begun = LastWord(periodOwners)
         var tenures: [Tenure] = []
         for instant in instants.sorted() {
-            let transfer = transfers.last { ($0.from ?? start) <= instant }
-            let owner =
-                transfer?.customer ?? periodOwners.last { $0.from <= instant }?.customer
+            let owner = said.word(at: instant)?.customer ?? begun.word(at: instant)?.customer
             if let last = tenures.last, last.until == nil {
                 if last.customer == owner { continue }
                 tenures[tenures.count - 1].until = instant
@@ -60,13 +60,41 @@ extension Line {
 
     /// The owner of each period without transfers: its token's, its predecessor's, the first
     /// presenter.
-    private func periodOwners(_ links: TokenLinks) -> [(from: Instant, customer: CustomerNumber?)] {
-        var owners: [(from: Instant, customer: CustomerNumber?)] = []
+    private func periodOwners(_ links: TokenLinks) -> [Word] {
+        var owners: [Word] = []
         var owner = presentations.first?.customer
         for period in periods {
             if let token = period.token { owner = links[token] ?? token }
-            owners.append((period.from, owner))
+            owners.append(Word(from: period.from, customer: owner))
         }
         return owners
+    }
+}
+
+/// Whose a line is from an instant on, as far as one source knows; `nil`: nobody's.
+private struct Word {
+    let from: Instant
+    let customer: CustomerNumber?
+}
+
+/// Of the words that hold by an instant, the last one in their own order.
+private struct LastWord {
+    private let words: [Word]
+    private let byBegin: [Int]
+    private var next = 0
+    private var last: Int?
+
+    init(_ words: [Word]) {
+        self.words = words
+        byBegin = words.indices.sorted { (words[$0].from, $0) < (words[$1].from, $1) }
+    }
+
+    /// The word that counts at an instant, which must not be before the one asked about last.
+    mutating func word(at instant: Instant) -> Word? {
+        while next < byBegin.count, words[byBegin[next]].from <= instant {
+            last = max(last ?? byBegin[next], byBegin[next])
+            next += 1
+        }
+        return last.map { words[$0] }
     }
 }

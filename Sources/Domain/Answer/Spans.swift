@@ -51,7 +51,8 @@ extension Line {
             let product = settings.product(period.product, at: period.purchasedAt)
             let limit = period.until ?? .distantFuture
             switch (product?.kind, product?.accessDays) {
-            case ("nonRenewing", let days?): return min(limit, period.from.adding(days: days))
+            case ("nonRenewing", let days?):
+                return min(limit, period.purchasedAt.adding(days: days))
             case ("nonConsumable", _) where period.shape == .unstated: return limit
             default: return nil
             }
@@ -90,7 +91,7 @@ extension Line {
             let isKnown = periods.isEmpty && intents.contains { $0.signedAt <= instant }
             return isKnown ? .incomplete : .none
         }
-        if last.ending == .revocation { return .revoked }
+        if last.ending == .revocation, last.until ?? .distantPast <= instant { return .revoked }
         if last.retries.contains(where: { $0.contains(instant) }) { return .retry }
         return last.shape == .consumable ? .active : .expired
     }
@@ -113,6 +114,7 @@ extension Line {
     /// Every instant at which time alone may change what the line says.
     func boundaries(spans: [Span]) -> [Instant] {
         spans.flatMap { [$0.from, $0.until] }
+            + periods.filter { $0.ending == .revocation }.compactMap(\.until)
             + periods.flatMap { [$0.from] + $0.retries.flatMap { [$0.lowerBound, $0.upperBound] } }
             + intents.map(\.signedAt)
     }

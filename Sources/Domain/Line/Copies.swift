@@ -1,15 +1,43 @@
-/// One signed copy of a statement, ordered by how much it counts.
-struct Copy<Content: Sendable & Hashable>: Sendable, Hashable {
-    var content: Content
-    var fingerprint: Fingerprint
-    var source: Source
-    var signedAt: Instant
+/// A statement that can be signed anew.
+protocol Signed: Sendable, Hashable {
+    var signedAt: Instant { get set }
+    var flags: [String] { get set }
+}
 
-    /// Makes this the copy that was signed then, with a fingerprint and a source of its own.
-    mutating func resign(_ signedAt: Instant, _ fingerprint: Fingerprint, _ source: Source) {
-        self.signedAt = signedAt
+extension TransactionStatement: Signed {}
+extension RenewalStatement: Signed {}
+
+/// One signed copy of a statement, ordered by how much it counts.
+struct Copy<Content: Signed>: Sendable, Hashable {
+    /// Kept elsewhere, so that a copy is small to move while many are put in order.
+    private indirect enum Kept: Sendable, Hashable {
+        case content(Content)
+    }
+
+    private let kept: Kept
+    let fingerprint: Fingerprint
+    let source: Source
+    let signedAt: Instant
+
+    var content: Content {
+        switch kept {
+        case .content(let content): content
+        }
+    }
+
+    init(_ content: Content, _ fingerprint: Fingerprint, from source: Source) {
+        kept = .content(content)
         self.fingerprint = fingerprint
         self.source = source
+        signedAt = content.signedAt
+    }
+
+    /// The same statement signed at another time, with a fingerprint and a source of its own.
+    func resigned(_ signedAt: Instant, _ fingerprint: Fingerprint, from source: Source) -> Copy {
+        var content = content
+        content.signedAt = signedAt
+        content.flags = []
+        return Copy(content, fingerprint, from: source)
     }
 
     /// Whether the right copy outweighs the left one (R3): signed later; then the weightier
@@ -22,29 +50,62 @@ struct Copy<Content: Sendable & Hashable>: Sendable, Hashable {
 }
 
 /// The copies of one statement's subject, lightest first; each fingerprint once.
-struct Copies<Content: Sendable & Hashable>: Sendable, Hashable {
+struct Copies<Content: Signed>: Sendable, Hashable {
     private(set) var inOrder: [Copy<Content>] = []
 
     var newest: Copy<Content>? { inOrder.last }
 
-    /// Adds a copy. The same fingerprint from a weightier source takes the place of the lighter.
+    /// Adds a copy whose fingerprint is not yet among them.
     mutating func insert(_ copy: Copy<Content>) {
-        if let known = inOrder.firstIndex(where: { $0.fingerprint == copy.fingerprint }) {
-            guard copy.source < inOrder[known].source else { return }
-            inOrder.remove(at: known)
-        }
-        let place = inOrder.firstIndex { Copy.isOutweighed(copy, by: $0) } ?? inOrder.count
-        inOrder.insert(copy, at: place)
+        inOrder.insert(copy, at: place(of: copy))
     }
 
-    /// The copy that a further one would follow.
-    func predecessor(of copy: Copy<Content>) -> Copy<Content>? {
-        inOrder.last { Copy.isOutweighed($0, by: copy) }
+    /// Adds the copy that a confirmation stands for.
+    mutating func confirm(
+        _ confirmation: Confirmation, by fingerprint: Fingerprint, from source: Source
+    ) {
+        guard let known = copy(confirmation.statement) else { return }
+        insert(known.resigned(confirmation.signedAt, fingerprint, from: source))
+    }
+
+    /// Moves a copy to the place that a weightier source gives it.
+    mutating func strengthen(_ fingerprint: Fingerprint, by source: Source) {
+        guard let place = inOrder.lastIndex(where: { $0.fingerprint == fingerprint }),
+            source < inOrder[place].source
+        else { return }
+        let copy = inOrder.remove(at: place)
+        insert(Copy(copy.content, fingerprint, from: source))
     }
 
     /// The copy of this fingerprint.
     func copy(_ fingerprint: Fingerprint) -> Copy<Content>? {
-        inOrder.first { $0.fingerprint == fingerprint }
+        inOrder.last { $0.fingerprint == fingerprint }
+    }
+
+    /// The copy that a further one would follow.
+    func predecessor(of copy: Copy<Content>) -> Copy<Content>? {
+        let place = place(of: copy)
+        return place > 0 ? inOrder[place - 1] : nil
+    }
+
+    private func place(of copy: Copy<Content>) -> Int {
+        // Copies mostly arrive in order.
+        guard let newest, Copy.isOutweighed(copy, by: newest) else { return inOrder.count }
+        return inOrder.firstPlace { Copy.isOutweighed(copy, by: $0) }
+    }
+}
+
+extension Array {
+    /// The first place at which a condition holds that holds at every later one too; the count
+    /// when it holds nowhere.
+    func firstPlace(where holds: (Element) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = low + (high - low) / 2
+            if holds(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }
 
@@ -74,7 +135,7 @@ extension TransactionStatement {
         merged.commitmentExpiresAt = newer.commitmentExpiresAt ?? commitmentExpiresAt
         merged.billingPeriodNumber = newer.billingPeriodNumber ?? billingPeriodNumber
         merged.previousOriginal = newer.previousOriginal ?? previousOriginal
-        merged.flags = Array(Set(flags).union(newer.flags)).sorted()
+        if !flags.isEmpty { merged.flags = Array(Set(flags).union(newer.flags)).sorted() }
         return merged
     }
 

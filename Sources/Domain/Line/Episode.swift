@@ -10,24 +10,21 @@ struct Episode {
     private static let commitmentRetryDays: Int64 = 90
 
     init(
-        _ subscription: Subscription, from: Instant, until: Instant?, expiresAt: Instant,
-        isCommitment: Bool
+        _ heard: Heard, from: Instant, until: Instant?, expiresAt: Instant, isCommitment: Bool
     ) {
         let span = from..<max(until ?? .distantFuture, from)
-        let infos = subscription.renewals.inOrder.map(\.content).filter {
-            span.contains($0.signedAt)
-        }
-        let notices = subscription.notices.values.filter { span.contains($0.signedAt) }
-            .sorted { ($0.signedAt, $0.uuid) < ($1.signedAt, $1.uuid) }
+        let infos = heard.infos(in: span)
         grace = Episode.grace(
-            infos: infos, notices: notices, expiresAt: expiresAt, isCommitment: isCommitment)
+            infos: infos, notices: heard.notices(in: span), expiresAt: expiresAt,
+            isCommitment: isCommitment)
         let days = isCommitment ? Episode.commitmentRetryDays : Episode.retryDays
         let end = min(expiresAt.adding(days: days), until ?? .distantFuture)
         retries = Episode.retries(infos: infos, from: expiresAt, until: end)
     }
 
     private static func grace(
-        infos: [RenewalStatement], notices: [Notice], expiresAt: Instant, isCommitment: Bool
+        infos: ArraySlice<RenewalStatement>, notices: ArraySlice<Notice>, expiresAt: Instant,
+        isCommitment: Bool
     ) -> Grace? {
         let ended = notices.filter { $0.type == "GRACE_PERIOD_EXPIRED" }.map(\.signedAt)
         let named = infos.last { ($0.graceExpiresAt ?? .distantPast) > expiresAt }
@@ -47,7 +44,7 @@ struct Episode {
     }
 
     private static func retries(
-        infos: [RenewalStatement], from expiresAt: Instant, until end: Instant
+        infos: ArraySlice<RenewalStatement>, from expiresAt: Instant, until end: Instant
     ) -> [Range<Instant>] {
         guard expiresAt < end else { return [] }
         let before = infos.last { $0.signedAt < expiresAt }

@@ -25,29 +25,30 @@ extension Subscription {
     }
 
     private func periods() -> [Period] {
-        var charges: [String: Charge] = [:]
-        for copies in transactions.values {
-            guard let charge = Charge(copies) else { continue }
-            let identity = charge.identity
-            charges[identity] = charges[identity]?.joined(with: charge) ?? charge
-        }
-        let ordered = charges.values.sorted { $0.precedes($1) }
+        let charges = transactions.values.compactMap { Charge($0) }
+        let ordered = Dictionary(grouping: charges, by: \.identity).values
+            .map(Charge.joined).sorted { $0.precedes($1) }
+        let heard = Heard(self)
         var periods: [Period] = []
         for (index, charge) in ordered.enumerated() {
             let next = index + 1 < ordered.count ? ordered[index + 1] : nil
             periods.append(
-                period(of: charge, after: periods.last, before: next))
+                period(of: charge, after: periods.last, before: next, heard))
         }
         return periods
     }
 
-    private func period(of charge: Charge, after last: Period?, before next: Charge?) -> Period {
+    private func period(
+        of charge: Charge, after last: Period?, before next: Charge?, _ heard: Heard
+    ) -> Period {
+        let charge = charge.withoutUpgradeMark(before: next)
         let statement = charge.statement
         let shape = charge.shape
         var flags = statement.flags.filter { $0 == "clock_skew" || $0 == "no_signed_date" }
-        let expiresAt = end(of: charge, next: next)
+        let expiresAt = end(of: charge, next: next, heard)
         let from = charge.start(after: last, flags: &flags)
-        var until = shape == .subscription ? expiresAt : nil
+        // A subscription that states no end gives nothing yet, rather than access for ever.
+        var until = shape == .subscription ? expiresAt ?? from : nil
         var ending = Period.Ending.expiry
         if shape == .subscription, let next, next.purchasedAt < until ?? .distantFuture {
             until = max(next.purchasedAt, from)
@@ -71,7 +72,7 @@ extension Subscription {
             flags: flags)
         if shape == .subscription, ending == .expiry, let expiresAt {
             let episode = Episode(
-                self, from: charge.purchasedAt, until: next?.purchasedAt, expiresAt: expiresAt,
+                heard, from: charge.purchasedAt, until: next?.purchasedAt, expiresAt: expiresAt,
                 isCommitment: statement.billingPlan == "MONTHLY")
             period.grace = episode.grace
             period.retries = episode.retries
@@ -80,20 +81,11 @@ extension Subscription {
     }
 
     /// The end of the paid time: Apple's date, or a later one that an extension named (R4).
-    private func end(of charge: Charge, next: Charge?) -> Instant? {
-        guard var end = charge.statement.expiresAt else { return nil }
-        for notice in notices.values where notice.type == "RENEWAL_EXTENDED" {
-            guard let renewsAt = notice.renewsAt, renewsAt > end else { continue }
-            let isMeant =
-                if let transaction = notice.transaction {
-                    charge.aliases.contains(transaction)
-                } else {
-                    charge.purchasedAt <= notice.signedAt
-                        && notice.signedAt < next?.purchasedAt ?? .distantFuture
-                }
-            if isMeant { end = renewsAt }
-        }
-        return end
+    private func end(of charge: Charge, next: Charge?, _ heard: Heard) -> Instant? {
+        guard let end = charge.statement.expiresAt else { return nil }
+        let begin = charge.purchasedAt
+        let span = begin..<max(next?.purchasedAt ?? .distantFuture, begin)
+        return max(end, heard.extendedEnd(of: charge.aliases, in: span) ?? end)
     }
 }
 
@@ -107,27 +99,55 @@ struct Charge {
     private(set) var refundShare: Int64?
     /// The first signing; `nil` when no copy carried its own date.
     private var firstSignedAt: Instant?
-    private var newest: Copy<TransactionStatement>
+    private var copies: [Copy<TransactionStatement>]
 
     /// The merged copies of one transaction; `nil` without a copy.
     init?(_ copies: Copies<TransactionStatement>) {
-        guard let newest = copies.newest, var merged = copies.inOrder.first?.content else {
-            return nil
-        }
-        for copy in copies.inOrder.dropFirst() { merged = merged.overlaid(by: copy.content) }
-        self.newest = newest
+        guard let merged = Charge.merged(copies.inOrder) else { return nil }
+        self.copies = copies.inOrder
         statement = merged
         aliases = [merged.transaction]
         purchasedAt = merged.purchasedAt
         firstSignedAt =
-            copies.inOrder.filter { !$0.content.flags.contains("no_signed_date") }
-            .map(\.signedAt).min()
+            copies.inOrder.first { !$0.content.flags.contains("no_signed_date") }?.signedAt
         revokedAt = merged.revokedAt
         isRefunded = merged.isRefund
         refundShare = merged.isRefund ? merged.refundShare : nil
         if shape == .permanent {
             purchasedAt = merged.originallyPurchasedAt ?? merged.purchasedAt
         }
+    }
+
+    /// What copies say together, the lightest first.
+    private static func merged(_ copies: [Copy<TransactionStatement>]) -> TransactionStatement? {
+        guard let lightest = copies.first else { return nil }
+        return copies.dropFirst().reduce(lightest.content) { $0.overlaid(by: $1.content) }
+    }
+
+    /// The one period that several transactions stand for (R2).
+    ///
+    /// - Shape: at least one, of equal identity, in any order.
+    static func joined(_ charges: [Charge]) -> Charge {
+        precondition(!charges.isEmpty, "nothing to join")
+        guard charges.count > 1 else { return charges[0] }
+        // The weightiest copy comes first, and decides between equals.
+        let charges = charges.sorted { left, right in
+            guard let mine = left.copies.last, let others = right.copies.last else { return false }
+            return Copy.isOutweighed(others, by: mine)
+        }
+        var joined = charges[0]
+        joined.copies = charges.flatMap(\.copies).sorted { Copy.isOutweighed($0, by: $1) }
+        joined.statement = Charge.merged(joined.copies) ?? joined.statement
+        joined.aliases = charges.flatMap(\.aliases).sorted(by: Charge.idPrecedes)
+        joined.purchasedAt = charges.map(\.purchasedAt).min() ?? joined.purchasedAt
+        joined.firstSignedAt = charges.compactMap(\.firstSignedAt).min()
+        // A copy that another device made says nothing of a revocation that this one carries.
+        let revoked = charges.filter { $0.revokedAt != nil }
+            .min { ($0.revokedAt ?? .distantPast) < ($1.revokedAt ?? .distantPast) }
+        joined.revokedAt = revoked?.revokedAt
+        joined.isRefunded = revoked?.isRefunded ?? false
+        joined.refundShare = revoked?.refundShare
+        return joined
     }
 
     var shape: Period.Shape {
@@ -149,22 +169,17 @@ struct Charge {
         }
     }
 
-    /// This period with another transaction that stands for it.
-    func joined(with other: Charge) -> Charge {
-        let isOlder = Copy.isOutweighed(newest, by: other.newest)
-        let (old, new) = isOlder ? (self, other) : (other, self)
-        var joined = new
-        joined.statement = old.statement.overlaid(by: new.statement)
-        joined.aliases = (aliases + other.aliases).sorted(by: Charge.idPrecedes)
-        joined.purchasedAt = min(purchasedAt, other.purchasedAt)
-        joined.firstSignedAt = [firstSignedAt, other.firstSignedAt].compactMap { $0 }.min()
-        // A copy that another device made says nothing of a revocation that this one carries.
-        let revoked = [self, other].filter { $0.revokedAt != nil }
-            .min { ($0.revokedAt ?? .distantPast) < ($1.revokedAt ?? .distantPast) }
-        joined.revokedAt = revoked?.revokedAt
-        joined.isRefunded = revoked?.isRefunded ?? false
-        joined.refundShare = revoked?.refundShare
-        return joined
+    /// This charge; a cancellation at the successor's purchase that comes with the mark of an
+    /// upgrade was the upgrade, not a refund (R15).
+    func withoutUpgradeMark(before next: Charge?) -> Charge {
+        guard statement.isUpgraded == true, statement.revocationType == nil, let revokedAt,
+            revokedAt == next?.purchasedAt
+        else { return self }
+        var upgraded = self
+        upgraded.revokedAt = nil
+        upgraded.isRefunded = false
+        upgraded.refundShare = nil
+        return upgraded
     }
 
     func precedes(_ other: Charge) -> Bool {
@@ -177,11 +192,11 @@ struct Charge {
     /// When access begins: for a first purchase dated ahead of its signing, that signing (R12).
     func start(after last: Period?, flags: inout [String]) -> Instant {
         guard let firstSignedAt, firstSignedAt < purchasedAt, statement.reason != "RENEWAL",
-            shape == .subscription
+            shape != .consumable
         else { return purchasedAt }
         let isFirst = aliases.contains(statement.original)
         let isAfterLapse =
-            statement.reason == "PURCHASE" && (last?.until ?? .distantPast) < firstSignedAt
+            statement.reason == "PURCHASE" && (last?.until ?? .distantPast) <= firstSignedAt
         guard isFirst || isAfterLapse else { return purchasedAt }
         flags.append("start_in_future")
         return firstSignedAt

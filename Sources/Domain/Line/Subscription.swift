@@ -1,24 +1,26 @@
 /// All that one line's stream says, folded: a set of statements that only grows.
 ///
-/// The same entries in any order, however often, give an equal value but for the places of their
-/// entries, which say where a repeat was first recorded.
+/// Entries are taken in their recorded order, each however often. The same evidence recorded in
+/// another order gives other entries and the same line.
 public struct Subscription: Sendable, Hashable {
     /// The stream that it folds.
     public let stream: StreamID
     /// The last entry folded.
     public private(set) var position = Position.start
-    /// Its revision.
+    /// The revision of the stream's last entry, folded or not.
     public private(set) var revision: Int64 = 0
     /// Where each event's key was first recorded.
     public private(set) var held: [String: Position] = [:]
 
     var transactions: [String: Copies<TransactionStatement>] = [:]
+    /// Which transaction a fingerprint states, confirmations included.
+    private var transactionStated: [Fingerprint: String] = [:]
     var renewals = Copies<RenewalStatement>()
     var notices: [String: Notice] = [:]
     var bindings: [Placed<LineBinding>] = []
     var presentations: [Placed<Presentation>] = []
     private var links: [Placed<TokenLink>] = []
-    /// The first entry that could not be read, if any; the fold stands where it was before it.
+    /// The first entry that could not be read, if any; from it on nothing more is learnt.
     public private(set) var haltedAt: Position?
 
     /// A command with its place, which decides between commands.
@@ -45,34 +47,38 @@ public struct Subscription: Sendable, Hashable {
         return next
     }
 
-    /// Takes one more entry in.
+    /// Takes one more entry in; a key that is held already teaches nothing.
     public mutating func apply(_ entry: Entry) {
-        guard haltedAt == nil else { return }
-        position = max(position, entry.position)
+        // Even a halted stream must know what it holds, or nothing could be appended to it.
         revision = max(revision, entry.revision)
         let event = entry.event
-        held[event.key] = min(held[event.key] ?? entry.position, entry.position)
+        let earlier = held[event.key]
+        held[event.key] = min(earlier ?? entry.position, entry.position)
+        guard haltedAt == nil else { return }
+        position = max(position, entry.position)
+        if earlier == nil { learn(event, at: entry.position) }
+    }
+
+    private mutating func learn(_ event: Event, at place: Position) {
         switch event.content {
-        case .notice(let notice): notices[notice.uuid] = notice
+        case .notice(let notice):
+            notices[notice.uuid] = notice
+            for fingerprint in notice.repeats { strengthen(fingerprint, by: event.source) }
         case .transaction(let statement):
-            transactions[statement.transaction, default: Copies()].insert(
-                Copy(
-                    content: statement, fingerprint: Fingerprint(hex: event.key),
-                    source: event.source, signedAt: statement.signedAt))
+            let copy = Copy(statement, Fingerprint(hex: event.key), from: event.source)
+            transactions[statement.transaction, default: Copies()].insert(copy)
+            transactionStated[copy.fingerprint] = statement.transaction
         case .renewal(let statement):
-            renewals.insert(
-                Copy(
-                    content: statement, fingerprint: Fingerprint(hex: event.key),
-                    source: event.source, signedAt: statement.signedAt))
+            renewals.insert(Copy(statement, Fingerprint(hex: event.key), from: event.source))
         case .confirmation(let confirmation):
             confirm(confirmation, by: Fingerprint(hex: event.key), from: event.source)
         case .binding(let binding):
-            bindings.append(Placed(position: entry.position, command: binding))
+            bindings.append(Placed(position: place, command: binding))
         case .presentation(let presentation):
-            presentations.append(Placed(position: entry.position, command: presentation))
+            presentations.append(Placed(position: place, command: presentation))
         case .tokenLink(let link):
-            links.append(Placed(position: entry.position, command: link))
-        case .unreadable(let place): haltedAt = haltedAt ?? place
+            links.append(Placed(position: place, command: link))
+        case .unreadable(let place): haltedAt = place
         case .settings, .catalog, .unrecognized:
             break  // of another fold, or kept without a meaning yet
         }
@@ -81,21 +87,29 @@ public struct Subscription: Sendable, Hashable {
     private mutating func confirm(
         _ confirmation: Confirmation, by fingerprint: Fingerprint, from source: Source
     ) {
-        for (transaction, copies) in transactions {
-            if var copy = copies.copy(confirmation.statement) {
-                copy.content.signedAt = confirmation.signedAt
-                copy.content.flags = []
-                copy.resign(confirmation.signedAt, fingerprint, source)
-                transactions[transaction]?.insert(copy)
-                return
-            }
+        if let transaction = transactionStated[confirmation.statement] {
+            transactionStated[fingerprint] = transaction
+            transactions[transaction]?.confirm(confirmation, by: fingerprint, from: source)
+        } else {
+            renewals.confirm(confirmation, by: fingerprint, from: source)
         }
-        if var copy = renewals.copy(confirmation.statement) {
-            copy.content.signedAt = confirmation.signedAt
-            copy.content.flags = []
-            copy.resign(confirmation.signedAt, fingerprint, source)
-            renewals.insert(copy)
+    }
+
+    private mutating func strengthen(_ fingerprint: Fingerprint, by source: Source) {
+        if let transaction = transactionStated[fingerprint] {
+            transactions[transaction]?.strengthen(fingerprint, by: source)
+        } else {
+            renewals.strengthen(fingerprint, by: source)
         }
+    }
+
+    /// Where a statement that is held came from: the weightiest source that stated it.
+    func source(of fingerprint: Fingerprint) -> Source? {
+        guard held[fingerprint.hex] != nil else { return nil }
+        if let transaction = transactionStated[fingerprint] {
+            return transactions[transaction]?.copy(fingerprint)?.source
+        }
+        return renewals.copy(fingerprint)?.source
     }
 
     /// Whose token it is, in a token's stream.

@@ -5,7 +5,7 @@
 public func decide(_ observation: Observation, given subscription: Subscription) -> [Event] {
     var events: [Event] = []
     if let notice = observation.notice, subscription.held[notice.uuid] == nil {
-        events.append(observation.event(of: notice))
+        events.append(observation.event(of: notice, given: subscription))
     }
     if let stated = observation.transaction, subscription.held[stated.fingerprint.hex] == nil {
         events.append(observation.event(of: stated, given: subscription))
@@ -26,8 +26,13 @@ extension Observation {
         return keys
     }
 
-    fileprivate func event(of notice: Notice) -> Event {
-        Event(
+    fileprivate func event(of notice: Notice, given subscription: Subscription) -> Event {
+        var notice = notice
+        notice.repeats = [transaction?.fingerprint, renewal?.fingerprint].compactMap { $0 }
+            .filter { fingerprint in
+                subscription.source(of: fingerprint).map { source < $0 } ?? false
+            }
+        return Event(
             kind: .notified, stream: notice.stream, key: notice.uuid,
             environment: notice.environment, occurredAt: notice.signedAt,
             signedAt: notice.signedAt, observedAt: observedAt, source: source, evidence: evidence,
@@ -38,9 +43,7 @@ extension Observation {
         of stated: Stated<TransactionStatement>, given subscription: Subscription
     ) -> Event {
         let statement = stated.content
-        let copy = Copy(
-            content: statement, fingerprint: stated.fingerprint, source: source,
-            signedAt: statement.signedAt)
+        let copy = Copy(statement, stated.fingerprint, from: source)
         let copies = subscription.transactions[statement.transaction]
         let before = copies?.predecessor(of: copy)
         var event = Event(
@@ -71,9 +74,7 @@ extension Observation {
         of stated: Stated<RenewalStatement>, given subscription: Subscription
     ) -> Event {
         let statement = stated.content
-        let copy = Copy(
-            content: statement, fingerprint: stated.fingerprint, source: source,
-            signedAt: statement.signedAt)
+        let copy = Copy(statement, stated.fingerprint, from: source)
         let before = subscription.renewals.predecessor(of: copy)
         var event = Event(
             kind: .renewalChanged, stream: statement.stream, key: stated.fingerprint.hex,

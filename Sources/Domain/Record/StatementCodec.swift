@@ -157,6 +157,7 @@ extension Notice {
             "status": .whole(status),
             "consumptionRequestReason": .text(consumptionReason),
             "details": details,
+            "repeats": .flags(repeats.map(\.hex)),
             "flags": .flags(flags),
         ])
     }
@@ -178,6 +179,7 @@ extension Notice {
         status = try read.wholeIfAny("status")
         consumptionReason = try read.textIfAny("consumptionRequestReason")
         details = body["details"]
+        repeats = try read.texts("repeats").map(Fingerprint.init(hex:))
         flags = try read.texts("flags")
     }
 }

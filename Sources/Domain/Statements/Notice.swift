@@ -28,6 +28,9 @@ public struct Notice: Sendable, Hashable {
     public var consumptionReason: String?
     /// Members of `summary` or `externalPurchaseToken` that name no person.
     public var details: JSON?
+    /// Statements that it carries and that a lighter source had stated before: it lends them its
+    /// weight (R3).
+    public var repeats: [Fingerprint] = []
     /// Caveats: `unknown_type`, `clock_skew`, `no_signed_date`, `non_canonical`.
     public var flags: [String] = []
 

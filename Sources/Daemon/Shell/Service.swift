@@ -1,0 +1,118 @@
+import AppStore
+import Diagnostics
+import Domain
+import Entitlements
+import Foundation
+import Ledger
+import Operation
+import Postgres
+import Projecting
+
+/// What a daemon does between its start and its end, without the doors: one writer, the
+/// projectors that follow it, and the router that answers.
+struct Service: Sendable {
+    let writer: Ledger.Writer
+    let router: Router
+    private let projectors: [Projector]
+    private let following: [Task<Void, Never>]
+
+    /// Starts a daemon's work on a ground.
+    ///
+    /// - Throws: `settingsDiffer` unless the settings are the record's, or are to be adopted.
+    static func start(
+        _ ground: Ground, adoptSettings: Bool
+    ) async throws(DaemonError) -> Service {
+        let configuration = ground.configuration
+        let interpreter = try configuration.interpreter()
+        let metrics = MetricRegistry()
+        let projectors = projectors(ground, metrics)
+        let appended = metrics.counter(
+            "subledger_appended_entries_total", help: "Entries appended here.")
+        let head = metrics.gauge(
+            "subledger_head_position", help: "The last position appended here.")
+        let writer = ground.writer { position, entries in
+            appended.add(entries.count)
+            head.set(Double(position.number))
+            Task(executorPreference: ground.inner) {
+                for projector in projectors { await projector.wake() }
+            }
+        }
+        do throws(DaemonError) {
+            try await SettingsRecorder(configuration: configuration).settle(
+                writer, adopt: adoptSettings)
+            let router = Router(
+                routes: try routes(ground, writer, interpreter, metrics),
+                keyRing: try await keyRing(ground), requests: metrics)
+            return Service(
+                writer: writer, router: router, projectors: projectors,
+                following: projectors.map { projector in
+                    Task(executorPreference: ground.inner) { await projector.run() }
+                })
+        } catch {
+            await writer.close()
+            throw error
+        }
+    }
+
+    /// Answers what the writer has accepted, and stops following.
+    func stop() async {
+        await writer.close()
+        for task in following { task.cancel() }
+        for projector in projectors { await projector.wake() }
+        for task in following { await task.value }
+    }
+
+    private static func projectors(_ ground: Ground, _ metrics: MetricRegistry) -> [Projector] {
+        let projections: [any Projection] = [LinesProjection(), HoldingsProjection()]
+        return projections.map { projection in
+            Projector(
+                projection, reader: LedgerReader(ground.writePool), pool: ground.writePool,
+                on: ground.inner,
+                lag: metrics.gauge(
+                    "subledger_projection_lag_entries", help: "Entries not yet folded.",
+                    labels: ["projection": projection.name]), clock: { SystemClock.now })
+        }
+    }
+
+    private static func routes(
+        _ ground: Ground, _ writer: Ledger.Writer, _ interpreter: AppStore.Interpreter,
+        _ metrics: MetricRegistry
+    ) throws(DaemonError) -> [Route] {
+        let configuration = ground.configuration
+        let ingest = IngestRoutes(
+            interpreter: interpreter, writer: writer, held: HeldStore(ground.writePool),
+            samples: Samples(ground.writePool), answers: ground.answers,
+            refusals: RefusalLimiter(),
+            proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
+        let customers = CustomerRoutes(
+            answers: ground.answers, reader: ground.reader, loop: ground.outer)
+        let feed = FeedRoutes(
+            answers: ground.answers, reader: ground.reader, loop: ground.outer,
+            signer: HeadSigner(key: try HeadKey.load(configuration.dataDirectory)))
+        let operation = OperationRoutes(
+            answers: ground.answers, writer: writer, metrics: metrics)
+        return ingest.routes + customers.routes + feed.routes + operation.routes
+    }
+
+    /// The keys; on a ledger without any the first one is made and printed, once.
+    private static func keyRing(_ ground: Ground) async throws(DaemonError) -> KeyRing {
+        var bootstrap: Concealed?
+        do throws(ConfigurationError) {
+            bootstrap = try ground.configuration.bootstrapKey?.read(
+                environment: ProcessInfo.processInfo.environment)
+        } catch {
+            throw .badQuestion("\(error)")
+        }
+        do throws(PostgresError) {
+            if bootstrap == nil, try await ground.keys.list().isEmpty {
+                let made = try await ground.keys.create(
+                    name: "first key", roles: Set(Role.allCases),
+                    now: SystemClock.now.milliseconds)
+                print("API key with every role, shown this once: \(made.secret)")
+            }
+        } catch {
+            throw .database(error)
+        }
+        return KeyRing(ground.keys, bootstrap: bootstrap)
+    }
+}
