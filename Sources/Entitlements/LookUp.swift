@@ -67,7 +67,10 @@ struct LookUp {
         mine as materialized (select number from customer \
         union select token from projection.token_link, generation \
         where token_link.generation = generation.holdings \
-        and token_link.customer in (select number from customer)), \
+        and token_link.customer in (select number from customer) \
+        union select substr(entry.stream, 7)::bigint from generation \
+        join ledger.entry on entry.position > generation.checkpoint \
+        where entry.subject in (select number from customer) and entry.stream like 'token/%'), \
         held as materialized (select distinct bucket, stream from projection.holding, generation \
         where holding.generation = generation.holdings \
         and customer in (select number from mine)), \

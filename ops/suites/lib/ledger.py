@@ -136,6 +136,8 @@ class Ledger:
                 listening.set()
 
     def said(self):
+        if not os.path.exists(self.log):
+            return "the daemon was never started"
         with open(self.log, encoding="utf-8", errors="replace") as file:
             return file.read()[-4000:]
 
