@@ -11,6 +11,7 @@ struct CustomerRoutes: Sendable {
     let answers: AnswerReader
     let reader: LedgerReader
     let loop: EventLoop
+    let ending: Ending
 
     var routes: [Route] {
         [
@@ -174,7 +175,7 @@ struct CustomerRoutes: Sendable {
         while true {
             let head = try await head()
             if head >= position { return }
-            guard ContinuousClock.now < deadline else { throw .notReached(head) }
+            guard ContinuousClock.now < deadline, !ending.hasBegun else { throw .notReached(head) }
             try? await loop.sleep(for: .milliseconds(50))
         }
     }

@@ -44,9 +44,11 @@ struct Ground: Sendable {
         try makeDataDirectory(configuration.dataDirectory)
         if let database = configuration.database { return (nil, database.revealed) }
         do throws(ClusterError) {
-            let cluster = try Cluster.open(
-                directory: configuration.dataDirectory + "/cluster",
-                log: { Log.info("embedded database", ["says": $0]) })
+            let cluster = try Interruption.opening { () throws(ClusterError) in
+                try Cluster.open(
+                    directory: configuration.dataDirectory + "/cluster",
+                    log: { Log.info("embedded database", ["says": $0]) })
+            }
             return (cluster, cluster.connectionString)
         } catch {
             throw .cluster(error)

@@ -18,9 +18,10 @@ struct Service: Sendable {
 
     /// Starts a daemon's work on a ground.
     ///
+    /// - Parameter ending: what waits for news answers when this has begun.
     /// - Throws: `settingsDiffer` unless the settings are the record's, or are to be adopted.
     static func start(
-        _ ground: Ground, adoptSettings: Bool
+        _ ground: Ground, adoptSettings: Bool, ending: Ending = Ending()
     ) async throws(DaemonError) -> Service {
         let configuration = ground.configuration
         let interpreter = try configuration.interpreter()
@@ -41,7 +42,7 @@ struct Service: Sendable {
             try await SettingsRecorder(configuration: configuration).settle(
                 writer, adopt: adoptSettings)
             let router = Router(
-                routes: try routes(ground, writer, interpreter, metrics),
+                routes: try routes(ground, writer, interpreter, metrics, ending),
                 keyRing: try await keyRing(ground), requests: metrics)
             return Service(
                 writer: writer, router: router, projectors: projectors,
@@ -76,7 +77,7 @@ struct Service: Sendable {
 
     private static func routes(
         _ ground: Ground, _ writer: Ledger.Writer, _ interpreter: AppStore.Interpreter,
-        _ metrics: MetricRegistry
+        _ metrics: MetricRegistry, _ ending: Ending
     ) throws(DaemonError) -> [Route] {
         let configuration = ground.configuration
         let ingest = IngestRoutes(
@@ -85,10 +86,10 @@ struct Service: Sendable {
             refusals: RefusalLimiter(),
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
         let customers = CustomerRoutes(
-            answers: ground.answers, reader: ground.reader, loop: ground.outer)
+            answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending)
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
-            answers: ground.answers, reader: ground.reader, loop: ground.outer,
+            answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending,
             signer: HeadSigner(key: try HeadKey.load(configuration.dataDirectory)))
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
