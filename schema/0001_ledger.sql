@@ -196,11 +196,18 @@ create table operation.sample (
     original bytea not null
 );
 
+create table operation.release (
+    digest bytea primary key,
+    released_at bigint not null,
+    position bigint not null
+);
+
 create index sample_by_age on operation.sample (received_at);
 
 comment on table operation.customer is 'The backend''s id of a customer, and its number on the record.';
 comment on table operation.token is 'An account token, and its number on the record.';
 comment on table operation.redelivery is 'Copies of what the record holds: how many, when the last.';
+comment on table operation.release is 'Held evidence that was believed later, and where.';
 comment on table operation.sample is 'Forgeries, the newest few.';
 
 grant select, insert, update, delete on all tables in schema operation to subledger_daemon;

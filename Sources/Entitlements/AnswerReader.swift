@@ -72,6 +72,25 @@ public final class AnswerReader: Sendable {
         return (line, links, settings, position)
     }
 
+    /// The original transaction id of the line that a transaction id, or an alias, belongs to;
+    /// `nil` when no entry names it.
+    public func original(of transaction: String, in environment: Environment)
+        async throws(LedgerError) -> String?
+    {
+        let rows = try await query(
+            """
+            with generation as materialized (select generation, checkpoint \
+            from projection.generation where is_live and projection = 'subscriptions') \
+            select original from projection.transaction, generation \
+            where transaction.generation = generation.generation \
+            and environment = $1 and transaction = $2 \
+            union all select body->'transaction'->>'originalTransactionId' from ledger.entry \
+            where position > coalesce((select checkpoint from generation), 0) \
+            and environment = $1 and body->'transaction'->>'transactionId' = $2 limit 1
+            """, [.text(environment.name), .text(transaction)])
+        return try read { () throws(PostgresError) in try rows.first?.text(0) }
+    }
+
     /// The backend's ids of customers, or the tokens of customers that are only tokens.
     public func names(of numbers: Set<CustomerNumber>)
         async throws(LedgerError) -> [CustomerNumber: String]

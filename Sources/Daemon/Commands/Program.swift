@@ -61,6 +61,8 @@ public enum Program {
         case .entitlements, .timeline:
             return try await Asking(invocation, configuration).run()
         case .replay: return try await Replaying(invocation, configuration).run()
+        case .quarantineList, .quarantineShow, .quarantineReprocess:
+            return try await QuarantineCommands(invocation, configuration).run()
         case .keysCreate, .keysList, .keysRevoke:
             return try await KeyCommands(invocation, configuration).run()
         case .verify: return try await Verifying(invocation, configuration).run()

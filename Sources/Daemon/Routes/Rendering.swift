@@ -91,6 +91,11 @@ struct LineAnswer {
             })
     }
 
+    /// One of the line's periods as the interface writes it.
+    func rendered(_ period: Period) -> JSON {
+        rendered(period, line.spans(settings))
+    }
+
     private func rendered(_ period: Period, _ spans: [Span]) -> JSON {
         let own = spans.filter { line.periods[$0.period].transaction == period.transaction }
         let base = own.first { $0.state != .grace }

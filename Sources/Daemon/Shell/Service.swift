@@ -85,8 +85,16 @@ struct Service: Sendable {
             samples: Samples(ground.writePool), answers: ground.answers,
             refusals: RefusalLimiter(),
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
-        let customers = CustomerRoutes(
+        let questions = QuestionReader(
             answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending)
+        let customers = CustomerRoutes(questions: questions)
+        let lines = LineRoutes(questions: questions)
+        let held = HeldReader(ground.writePool)
+        let quarantine = QuarantineRoutes(
+            held: held, reader: ground.reader,
+            reprocessing: Reprocessing(
+                interpreter: interpreter, held: held, evidence: EvidenceReader(ground.readPool),
+                writer: writer))
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
             answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending,
@@ -94,7 +102,7 @@ struct Service: Sendable {
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
         var routes = ingest.routes + commands.routes + customers.routes + feed.routes
-        routes += operation.routes
+        routes += lines.routes + quarantine.routes + operation.routes
         let description = OpenAPI(
             routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
         ).document
