@@ -65,11 +65,11 @@ struct NotificationReading {
         }
         let app = try judgeApp(
             envelope, transaction: transaction?.content.bundle,
-            appTransaction: appTransaction?.text("bundleId"))
+            appTransaction: appTransaction?.identifier("bundleId"))
         let environment = try apps.environment(
             [
                 envelope.environment, transaction?.environment, renewal?.environment,
-                appTransaction?.text("receiptType").map(Environment.init),
+                appTransaction?.identifier("receiptType").map(Environment.init),
             ], of: app)
         try judgeNumber(envelope, app: app, environment: environment)
         try judgeDates(parts, transaction, renewal)

@@ -89,7 +89,7 @@ class Posting:
                     with self.lock:
                         self.odd.append(f"{item[0]} was not answered in {PATIENCE} s")
                     break
-                time.sleep(chance.uniform(0.005, 0.03))
+                time.sleep(chance.uniform(0.02, 0.1))
         client.close()
 
 
