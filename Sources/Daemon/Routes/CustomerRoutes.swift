@@ -37,8 +37,7 @@ struct CustomerRoutes: Sendable {
     @Sendable private func entitlements(_ request: Request, _ path: [String])
         async throws(Problem) -> Response
     {
-        let (asked, view) = try await view(request, path[0])
-        let verdicts = view.verdicts(at: asked.question.at)
+        let (asked, view, verdicts) = try await verdicts(request, path[0])
         let rendered = verdicts.entitlements.map { JSON.Member($0.name, $0.rendered) }
         return answer(request, asked, view, verdicts, [.init("entitlements", .object(rendered))])
     }
@@ -46,8 +45,7 @@ struct CustomerRoutes: Sendable {
     @Sendable private func entitlement(_ request: Request, _ path: [String])
         async throws(Problem) -> Response
     {
-        let (asked, view) = try await view(request, path[0])
-        let verdicts = view.verdicts(at: asked.question.at)
+        let (asked, view, verdicts) = try await verdicts(request, path[0])
         let found = verdicts.entitlements.first { $0.name == path[1] } ?? .never(path[1])
         return answer(
             request, asked, view, verdicts,
@@ -122,6 +120,17 @@ struct CustomerRoutes: Sendable {
         -> [CustomerNumber: String]
     {
         try await reading { () throws(LedgerError) in try await answers.names(of: numbers) }
+    }
+
+    private func verdicts(_ request: Request, _ customer: String) async throws(Problem)
+        -> (Asked, CustomerView, Verdicts)
+    {
+        let query = try Reading.query(request, allowed: CustomerRoutes.parameters)
+        let asked = try await asked(query, customer: Reading.customer(customer))
+        let answer = try await reading { () throws(LedgerError) in
+            try await answers.answer(asked.question)
+        }
+        return (asked, answer.view, answer.verdicts)
     }
 
     private func view(_ request: Request, _ customer: String) async throws(Problem)
