@@ -8,6 +8,8 @@ public final class AnswerReader: Sendable {
     private let pool: ConnectionPool
     private let reader: LedgerReader
     private let memory = Mutex(Memory())
+    private let recency: Recency
+    private let views = ViewMemory()
 
     private struct Memory {
         var lines: [LineKey: Line] = [:]
@@ -30,14 +32,53 @@ public final class AnswerReader: Sendable {
     public init(_ pool: ConnectionPool) {
         self.pool = pool
         reader = LedgerReader(pool)
+        recency = Recency(pool)
+    }
+
+    /// What a customer may use, and the view that it was computed from.
+    public func answer(_ question: Question)
+        async throws(LedgerError) -> (view: CustomerView, verdicts: Verdicts)
+    {
+        let (view, readAt, known) = try await current(question)
+        if let known { return (view, known) }
+        let verdicts = view.verdicts(at: question.at)
+        if question.knownAt == nil { views.remember(question, view, verdicts, readAt: readAt) }
+        return (view, verdicts)
     }
 
     /// What is known of a customer: never older than an acknowledged append.
     public func view(_ question: Question) async throws(LedgerError) -> CustomerView {
+        try await current(question).view
+    }
+
+    /// The view, the position at which it was read, and what it came to when that is still known.
+    private func current(_ question: Question) async throws(LedgerError) -> (
+        view: CustomerView, readAt: Position, verdicts: Verdicts?
+    ) {
+        guard question.knownAt == nil, let remembered = views[question.customer],
+            let head = try await recency.head(
+                ifUnchanged: remembered.concerns, since: remembered.view.position)
+        else {
+            let view = try await readView(question)
+            return (view, view.position, nil)
+        }
+        let known = remembered.answer(to: question)
+        var view = known?.view ?? remembered.view
+        if known == nil { view.holdings.lines.removeAll { !question.covers($0) } }
+        view.position = head
+        return (view, remembered.view.position, known?.verdicts)
+    }
+
+    private func readView(_ question: Question) async throws(LedgerError) -> CustomerView {
         var found = try await lookUpLevel(question.customer)
         let isKnownNow = question.knownAt == nil || question.knownAt == found.position
         if isKnownNow, found.tail.isEmpty {
             var view = try await projected(found)
+            if question.knownAt == nil, view.number != nil {
+                views.remember(
+                    question.customer, view,
+                    Recency.Concerns(streams: found.streams, numbers: found.numbers))
+            }
             view.holdings.lines.removeAll { !question.covers($0) }
             return view
         }

@@ -29,8 +29,7 @@ struct CustomerRoutes: Sendable {
     @Sendable private func entitlements(_ request: Request, _ path: [String])
         async throws(Problem) -> Response
     {
-        let (asked, view) = try await questions.view(request, path[0])
-        let verdicts = view.verdicts(at: asked.question.at)
+        let (asked, view, verdicts) = try await questions.verdicts(request, path[0])
         let rendered = verdicts.entitlements.map { JSON.Member($0.name, $0.rendered) }
         return answer(request, asked, view, verdicts, [.init("entitlements", .object(rendered))])
     }
@@ -38,8 +37,7 @@ struct CustomerRoutes: Sendable {
     @Sendable private func entitlement(_ request: Request, _ path: [String])
         async throws(Problem) -> Response
     {
-        let (asked, view) = try await questions.view(request, path[0])
-        let verdicts = view.verdicts(at: asked.question.at)
+        let (asked, view, verdicts) = try await questions.verdicts(request, path[0])
         let found = verdicts.entitlements.first { $0.name == path[1] } ?? .never(path[1])
         return answer(
             request, asked, view, verdicts,

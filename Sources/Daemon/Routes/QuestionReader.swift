@@ -23,6 +23,18 @@ struct QuestionReader: Sendable {
         "environment", "at", "asKnownAt", "asKnownPosition", "app", "atLeast",
     ]
 
+    /// The parameters of a read about a customer, what is known, and what the customer may use.
+    func verdicts(_ request: Request, _ customer: String) async throws(Problem)
+        -> (Asked, CustomerView, Verdicts)
+    {
+        let query = try Reading.query(request, allowed: QuestionReader.parameters)
+        let asked = try await asked(query, customer: Reading.customer(customer))
+        let answer = try await reading { () throws(LedgerError) in
+            try await answers.answer(asked.question)
+        }
+        return (asked, answer.view, answer.verdicts)
+    }
+
     /// The parameters of a read about a customer, and what is known of the customer.
     func view(_ request: Request, _ customer: String) async throws(Problem)
         -> (Asked, CustomerView)
