@@ -85,7 +85,7 @@ public struct ChainVerifier: Sendable {
     private func verify(
         _ row: Row, at position: Int64, _ recordedAt: Int64, _ faults: inout [String]
     ) throws(LedgerError) -> EntryRow {
-        let entry = try EntryRow.entry(row)
+        let entry = try EntryRow.entry(row, readsContent: false)
         let (body, digest, bucket) = try wrapped { () throws(PostgresError) in
             (try row.text(13), try row.bytes(14), try row.int8(15))
         }
