@@ -21,7 +21,7 @@ public struct ChainVerifier: Sendable {
         var head = Head.empty
         var faults: [String] = []
         while true {
-            let batches = try await query(
+            let batches = try await pool.read(
                 """
                 select number, first_position, last_position, recorded_at, digest, root, frontier \
                 from ledger.batch where number > $1 order by number limit 200
@@ -35,7 +35,7 @@ public struct ChainVerifier: Sendable {
             }
         }
         // Of one snapshot, because others may append meanwhile.
-        let beyond = try await query(
+        let beyond = try await pool.read(
             """
             select count(*) from ledger.entry where position > \
             (select coalesce(max(last_position), 0) from ledger.batch)
@@ -82,7 +82,7 @@ public struct ChainVerifier: Sendable {
         var rows: [EntryRow] = []
         var next = first
         while next <= last {
-            let page = try await query(
+            let page = try await pool.read(
                 """
                 select \(EntryRow.columns), bucket from ledger.entry \
                 where position >= $1 and position <= $2 order by position, bucket limit \
@@ -112,7 +112,7 @@ public struct ChainVerifier: Sendable {
     private func verify(_ row: Row, _ recordedAt: Int64, _ faults: inout [String])
         throws(LedgerError) -> EntryRow
     {
-        let entry = try EntryRow.entry(row)
+        let entry = try EntryRow.entry(row, readsContent: false)
         let (body, digest, bucket) = try wrapped { () throws(PostgresError) in
             (try row.text(13), try row.bytes(14), try row.int8(15))
         }
@@ -127,13 +127,5 @@ public struct ChainVerifier: Sendable {
             faults.append("entry \(entry.position) was not recorded with its batch")
         }
         return verified
-    }
-
-    private func query(_ sql: String, _ parameters: [Parameter]) async throws(LedgerError) -> Rows {
-        do throws(PostgresError) {
-            return try await pool.query(sql, parameters)
-        } catch {
-            throw .database(error)
-        }
     }
 }
