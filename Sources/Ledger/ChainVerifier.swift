@@ -6,8 +6,6 @@ import Postgres
 public struct ChainVerifier: Sendable {
     private let pool: ConnectionPool
 
-    private static let pageSize = 5_000
-
     /// A verifier over read-only sessions.
     public init(_ pool: ConnectionPool) { self.pool = pool }
 
@@ -20,6 +18,7 @@ public struct ChainVerifier: Sendable {
     {
         var head = Head.empty
         var faults: [String] = []
+        var pages = Pages(pool)
         while true {
             let batches = try await query(
                 """
@@ -29,7 +28,7 @@ public struct ChainVerifier: Sendable {
             guard !batches.isEmpty else { break }
             for batch in batches {
                 let before = head.position.number
-                head = try await verify(batch, after: head, &faults)
+                head = try await verify(batch, after: head, &pages, &faults)
                 onProgress(Int(head.position.number - before))
                 if faults.count > 100 { return (head.position, faults) }
             }
@@ -42,9 +41,9 @@ public struct ChainVerifier: Sendable {
         return (head.position, faults)
     }
 
-    private func verify(_ batch: Row, after previous: Head, _ faults: inout [String])
-        async throws(LedgerError) -> Head
-    {
+    private func verify(
+        _ batch: Row, after previous: Head, _ pages: inout Pages, _ faults: inout [String]
+    ) async throws(LedgerError) -> Head {
         let (number, first, last, recordedAt) = try wrapped { () throws(PostgresError) in
             (try batch.int8(0), try batch.int8(1), try batch.int8(2), try batch.int8(3))
         }
@@ -53,18 +52,9 @@ public struct ChainVerifier: Sendable {
         }
         var rows: [EntryRow] = []
         var next = first
-        while next <= last {
-            let page = try await query(
-                """
-                select \(EntryRow.columns), bucket from ledger.entry \
-                where position >= $1 and position <= $2 order by position limit \
-                \(ChainVerifier.pageSize)
-                """, [.int8(next), .int8(last)])
-            guard !page.isEmpty else { break }
-            for row in page {
-                rows.append(try verify(row, at: next, recordedAt, &faults))
-                next += 1
-            }
+        while next <= last, let row = try await pages.row(from: next, upTo: last) {
+            rows.append(try verify(row, at: next, recordedAt, &faults))
+            next += 1
         }
         if rows.count != Int(last - first + 1) {
             faults.append("batch \(number) has \(rows.count) entries of \(last - first + 1)")
@@ -109,5 +99,38 @@ public struct ChainVerifier: Sendable {
         } catch {
             throw .database(error)
         }
+    }
+}
+
+/// Entries with their buckets, read in pages that know nothing of batches.
+private struct Pages {
+    private let pool: ConnectionPool
+    private var page: Rows?
+    private var place = 0
+
+    private static let size = 5_000
+
+    init(_ pool: ConnectionPool) { self.pool = pool }
+
+    /// The first row not yet taken that stands in the range; `nil` when there is none.
+    mutating func row(from first: Int64, upTo last: Int64) async throws(LedgerError) -> Row? {
+        if page.map({ place >= $0.count }) ?? true {
+            do throws(PostgresError) {
+                page = try await pool.query(
+                    """
+                    select \(EntryRow.columns), bucket from ledger.entry \
+                    where position >= $1 order by position limit \(Pages.size)
+                    """, [.int8(first)])
+            } catch {
+                throw .database(error)
+            }
+            place = 0
+        }
+        guard let page, place < page.count else { return nil }
+        let row = page[place]
+        let position = try wrapped { () throws(PostgresError) in try row.int8(0) }
+        guard position <= last else { return nil }
+        place += 1
+        return row
     }
 }
