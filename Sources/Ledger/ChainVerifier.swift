@@ -6,8 +6,6 @@ import Postgres
 public struct ChainVerifier: Sendable {
     private let pool: ConnectionPool
 
-    private static let pageSize = 5_000
-
     /// A verifier over read-only sessions.
     public init(_ pool: ConnectionPool) { self.pool = pool }
 
@@ -20,6 +18,7 @@ public struct ChainVerifier: Sendable {
     {
         var head = Head.empty
         var faults: [String] = []
+        var pages = Pages(pool)
         while true {
             let batches = try await pool.read(
                 """
@@ -29,7 +28,7 @@ public struct ChainVerifier: Sendable {
             guard !batches.isEmpty else { break }
             for batch in batches {
                 let before = head.position.number
-                head = try await verify(batch, after: head, &faults)
+                head = try await verify(batch, after: head, &pages, &faults)
                 onProgress(Int(head.position.number - before))
                 if faults.count > 100 { return (head.position, faults) }
             }
@@ -47,9 +46,9 @@ public struct ChainVerifier: Sendable {
 
     /// Verifies one batch and returns the head after it. After a fault that is the head as
     /// recorded, so that one fault is not told again of every later batch.
-    private func verify(_ batch: Row, after previous: Head, _ faults: inout [String])
-        async throws(LedgerError) -> Head
-    {
+    private func verify(
+        _ batch: Row, after previous: Head, _ pages: inout Pages, _ faults: inout [String]
+    ) async throws(LedgerError) -> Head {
         let (number, first, last, recordedAt) = try wrapped { () throws(PostgresError) in
             (try batch.int8(0), try batch.int8(1), try batch.int8(2), try batch.int8(3))
         }
@@ -59,7 +58,8 @@ public struct ChainVerifier: Sendable {
         if recordedAt <= previous.recordedAt.milliseconds {
             faults.append("batch \(number) was not recorded after batch \(previous.number)")
         }
-        let rows = try await rows(from: first, through: last, recordedAt, &faults)
+        let rows = try await rows(
+            from: first, through: last, recordedAt, &pages, &faults)
         let head = previous.followed(by: rows, recordedAt: Instant(milliseconds: recordedAt))
         let (digest, root, frontier) = try wrapped { () throws(PostgresError) in
             (try batch.bytes(4), try batch.bytes(5), try batch.bytes(6))
@@ -77,26 +77,18 @@ public struct ChainVerifier: Sendable {
 
     /// The entries of a batch, each verified.
     private func rows(
-        from first: Int64, through last: Int64, _ recordedAt: Int64, _ faults: inout [String]
+        from first: Int64, through last: Int64, _ recordedAt: Int64, _ pages: inout Pages,
+        _ faults: inout [String]
     ) async throws(LedgerError) -> [EntryRow] {
         var rows: [EntryRow] = []
         var next = first
-        while next <= last {
-            let page = try await pool.read(
-                """
-                select \(EntryRow.columns), bucket from ledger.entry \
-                where position >= $1 and position <= $2 order by position, bucket limit \
-                \(ChainVerifier.pageSize)
-                """, [.int8(next), .int8(last)])
-            guard !page.isEmpty else { break }
-            for row in page {
-                let verified = try verify(row, recordedAt, &faults)
-                let position = verified.entry.position.number
-                if position < next { faults.append("position \(position) is taken twice") }
-                note(missing: next, before: position, &faults)
-                rows.append(verified)
-                next = position + 1
-            }
+        while next <= last, let row = try await pages.row(from: next, upTo: last) {
+            let verified = try verify(row, recordedAt, &faults)
+            let position = verified.entry.position.number
+            if position < next { faults.append("position \(position) is taken twice") }
+            note(missing: next, before: position, &faults)
+            rows.append(verified)
+            next = position + 1
         }
         note(missing: next, before: last + 1, &faults)
         return rows
@@ -127,5 +119,34 @@ public struct ChainVerifier: Sendable {
             faults.append("entry \(entry.position) was not recorded with its batch")
         }
         return verified
+    }
+}
+
+/// Entries with their buckets, read in pages that know nothing of batches.
+private struct Pages {
+    private let pool: ConnectionPool
+    private var page: Rows?
+    private var place = 0
+
+    private static let size = 5_000
+
+    init(_ pool: ConnectionPool) { self.pool = pool }
+
+    /// The first row not yet taken that stands up to a position; `nil` when there is none.
+    mutating func row(from first: Int64, upTo last: Int64) async throws(LedgerError) -> Row? {
+        if page.map({ place >= $0.count }) ?? true {
+            page = try await pool.read(
+                """
+                select \(EntryRow.columns), bucket from ledger.entry \
+                where position >= $1 order by position, bucket limit \(Pages.size)
+                """, [.int8(first)])
+            place = 0
+        }
+        guard let page, place < page.count else { return nil }
+        let row = page[place]
+        let position = try wrapped { () throws(PostgresError) in try row.int8(0) }
+        guard position <= last else { return nil }
+        place += 1
+        return row
     }
 }
