@@ -45,7 +45,7 @@ struct Reading {
         switch value {
         case .string(let text):
             // No database keeps one as text, and nothing that Apple writes has one.
-            guard !text.utf8.contains(0) else {
+            guard !Reading.hasNUL(text) else {
                 throw Hold(.unparsable, "\(path)\(name) has a NUL character")
             }
             return text
@@ -53,6 +53,11 @@ struct Reading {
         case .number(let digits) where digits.utf8.allSatisfy { $0 &- 0x30 < 10 }: return digits
         default: throw unparsable(name, value, wanted: "a text")
         }
+    }
+
+    /// Looks through the bytes as they lie, since texts signed inside are long.
+    private static func hasNUL(_ text: String) -> Bool {
+        text.utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? text.utf8.contains(0)
     }
 
     /// An identifier: what the record is keyed by, so it has a length.
