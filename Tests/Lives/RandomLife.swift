@@ -1,7 +1,7 @@
 import Domain
 
 /// A random but possible life of one line, as the observations that Apple and apps would send.
-public struct RandomLife {
+public struct RandomLife: Sendable {
     /// What was observed, in the order in which it was signed.
     public private(set) var observations: [Observation] = []
     private let line: Int64

@@ -3,7 +3,7 @@ import Foundation
 /// A small generator whose seed tells the whole sequence.
 ///
 /// - Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
-public struct SplitMix64: RandomNumberGenerator {
+public struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     /// The sequence of a seed.
