@@ -62,6 +62,10 @@ struct Reading {
             throw Hold(
                 .unparsable, "\(path)\(name) is longer than \(Reading.longestIdentifier) bytes")
         }
+        // Streams and paths are made of identifiers with slashes between.
+        guard !text.utf8.contains(UInt8(ascii: "/")) else {
+            throw Hold(.unparsable, "\(path)\(name) has a slash")
+        }
         return text
     }
 

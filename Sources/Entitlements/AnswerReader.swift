@@ -118,7 +118,7 @@ public final class AnswerReader: Sendable {
     public func original(of transaction: String, in environment: Environment)
         async throws(LedgerError) -> String?
     {
-        let rows = try await query(
+        let rows = try await pool.read(
             """
             with generation as materialized (select generation, checkpoint \
             from projection.generation where is_live and projection = 'subscriptions') \
@@ -138,7 +138,7 @@ public final class AnswerReader: Sendable {
     {
         guard !numbers.isEmpty else { return [:] }
         var names: [CustomerNumber: String] = [:]
-        let rows = try await query(
+        let rows = try await pool.read(
             """
             select number, coalesce(customer.id, token.token) \
             from unnest($1::bigint[]) as wanted (number) \
@@ -173,7 +173,7 @@ public final class AnswerReader: Sendable {
     }
 
     private func lookUp(_ customer: String) async throws(LedgerError) -> LookUp {
-        let rows = try await query(
+        let rows = try await pool.read(
             LookUp.sql, [.texts(Spellings.of(customer)), .int8(Int64(AnswerReader.tailLimit))])
         return try read { () throws(PostgresError) in try LookUp(rows) }
     }
@@ -278,14 +278,6 @@ public final class AnswerReader: Sendable {
             memory.settings[position] = settings
         }
         return settings
-    }
-
-    private func query(_ sql: String, _ parameters: [Parameter]) async throws(LedgerError) -> Rows {
-        do throws(PostgresError) {
-            return try await pool.query(sql, parameters)
-        } catch {
-            throw .database(error)
-        }
     }
 
     private func read<T>(_ body: () throws(PostgresError) -> T) throws(LedgerError) -> T {

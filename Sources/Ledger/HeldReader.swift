@@ -35,7 +35,7 @@ public struct HeldReader: Sendable {
         let parts = (cursor ?? "0-").split(separator: "-", omittingEmptySubsequences: false)
         let since = parts.first.flatMap { Int64($0) } ?? 0
         let digest = parts.count == 2 ? Hex.decode(String(parts[1])) ?? [] : []
-        let rows = try await query(
+        let rows = try await pool.read(
             """
             select digest, received_at, template, \
             array(select token.token from unnest(tokens) with ordinality as wanted (number, place) \
@@ -56,7 +56,7 @@ public struct HeldReader: Sendable {
     public func release(_ digest: Fingerprint, at position: Position, now: Instant)
         async throws(LedgerError)
     {
-        _ = try await query(
+        _ = try await pool.read(
             """
             insert into operation.release (digest, released_at, position) values ($1, $2, $3) \
             on conflict do nothing
@@ -78,14 +78,6 @@ public struct HeldReader: Sendable {
                     tokens: try row.texts(3)),
                 source: Source(rawValue: try row.text(4)) ?? .app, reason: try row.text(5),
                 detail: try row.text(6), cursor: "\(receivedAt)-\(Hex.encode(digest))")
-        }
-    }
-
-    private func query(_ sql: String, _ parameters: [Parameter]) async throws(LedgerError) -> Rows {
-        do throws(PostgresError) {
-            return try await pool.query(sql, parameters)
-        } catch {
-            throw .database(error)
         }
     }
 }

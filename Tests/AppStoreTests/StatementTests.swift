@@ -102,6 +102,7 @@ struct StatementTests {
             (["isUpgraded": "\"maybe\""], "isUpgraded"),
             (["signedDate": "\"x\""], "signedDate"), (["commitmentInfo": "1"], "commitmentInfo"),
             (["storefront": "\"\\u0000\""], "storefront"),
+            (["transactionId": "\"1/2\""], "transactionId"),
             (["appAccountToken": "\"\(String(repeating: "7", count: 256))\""], "appAccountToken"),
             (["commitmentInfo": "{\"billingPeriodNumber\":[]}"], "commitmentInfo.billingPeriod"),
         ] as [([String: String?], String)] {

@@ -12,7 +12,8 @@ struct HashTreeTests {
         var split = 1
         while split * 2 < leaves.count { split *= 2 }
         let middle = leaves.startIndex + split
-        return SHA256.digest(of: [1] + root(leaves[..<middle]).bytes + root(leaves[middle...]).bytes)
+        return SHA256.digest(
+            of: [1] + root(leaves[..<middle]).bytes + root(leaves[middle...]).bytes)
     }
 
     @Test("has the root that RFC 9162 defines, and goes on from its frontier")

@@ -25,7 +25,8 @@ struct MigratorTests {
             #expect(try await migrator.migrate() == names)
             #expect(try await migrator.migrate() == [])
             try await migrator.check()
-            let landed = try await session.query("select name from migration.landed order by number")
+            let landed = try await session.query(
+                "select name from migration.landed order by number")
             #expect(try landed.map { try $0.text(0) } == names)
         }
     }
@@ -100,7 +101,8 @@ struct MigratorTests {
             let migrator = Migrator(session)
             await #expect(throws: LedgerError.self) { _ = try await migrator.migrate() }
             let other = try await BlockingConnection.open(address)
-            #expect(try await other.query("select to_regclass('ledger.entry') is null").only().bool(0))
+            #expect(
+                try await other.query("select to_regclass('ledger.entry') is null").only().bool(0))
             try await other.execute(script: "drop schema operation")
             #expect(try await Migrator(other).migrate() == names)
             #expect(try await migrator.migrate() == [])

@@ -88,7 +88,8 @@ enum Command {
     ) -> Event {
         Event(
             kind: .unrecognized, stream: stream, key: key, subject: subject, occurredAt: base,
-            observedAt: base, source: .command, content: .unrecognized(JSON(members: ["said": .integer(1)])))
+            observedAt: base, source: .command,
+            content: .unrecognized(JSON(members: ["said": .integer(1)])))
     }
 
     /// Records events as they are.

@@ -81,7 +81,8 @@ struct SafeguardsTests {
 @Suite("The record")
 struct ImmutabilityTests {
     private static let changes = [
-        "update ledger.%@ set digest = digest", "delete from ledger.%@", "truncate ledger.%@ cascade",
+        "update ledger.%@ set digest = digest", "delete from ledger.%@",
+        "truncate ledger.%@ cascade",
     ]
 
     /// Every change of every table, in a ledger with a row in each.

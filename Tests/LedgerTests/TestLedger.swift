@@ -4,6 +4,7 @@ import Ledger
 import Postgres
 import Synchronization
 import TestSupport
+import Testing
 
 /// A migrated ledger in a database of its own, and what a test does with it.
 struct TestLedger: Sendable {
@@ -102,24 +103,15 @@ func failure(of body: () async throws(AppendError) -> Appended) async -> AppendE
     }
 }
 
-/// The error of a statement; `nil` when it succeeds.
-func sqlstate(of sql: String, on session: BlockingConnection) async -> String? {
-    do throws(PostgresError) {
-        try await session.query(sql)
-        return nil
-    } catch {
-        return error.sqlstate ?? "none"
-    }
-}
-
-/// Waits until a condition holds, up to twenty seconds.
-func until(
-    _ loop: EventLoop, _ condition: () async throws -> Bool
-) async throws -> Bool {
+/// Waits until a condition holds, and records an issue when twenty seconds are over.
+func expectSoon(
+    _ loop: EventLoop, sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async throws -> Bool
+) async throws {
     let deadline = ContinuousClock.now + .seconds(20)
     while ContinuousClock.now < deadline {
-        if try await condition() { return true }
+        if try await condition() { return }
         try await loop.sleep(for: .milliseconds(2))
     }
-    return false
+    Issue.record("what was waited for has not come", sourceLocation: sourceLocation)
 }

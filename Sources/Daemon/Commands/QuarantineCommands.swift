@@ -69,7 +69,7 @@ struct QuarantineCommands {
     }
 
     private func reprocess(_ ground: Ground) async throws(DaemonError) -> ExitCode {
-        let writer = ground.writer { _, _ in }
+        let writer = ground.writer()
         let reprocessing = Reprocessing(
             interpreter: try configuration.interpreter(), held: HeldReader(ground.writePool),
             evidence: EvidenceReader(ground.readPool), writer: writer)

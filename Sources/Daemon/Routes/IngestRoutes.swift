@@ -45,6 +45,7 @@ struct IngestRoutes: Sendable {
         switch outcome {
         case .observation(let observation, let evidence):
             let appended = try await record(observation, evidence, presenter: nil)
+            if let notice = observation.notice { alert(notice, isNew: appended.count > 0) }
             return .json(
                 JSON(members: [
                     "position": .integer(appended.position.number),
@@ -228,6 +229,16 @@ struct IngestRoutes: Sendable {
         if case .full = kept {
             throw .unavailable("SL051", "too much is held for the reason \(reason.rawValue)")
         }
+    }
+
+    /// Tells keepers of what the store says that this program does not understand yet.
+    private func alert(_ notice: Notice, isNew: Bool) {
+        guard isNew, notice.flags.contains("unknown_type") else { return }
+        metrics.counter(
+            "subledger_unknown_types_total", help: "Notifications of a type not known yet.",
+            labels: ["type": String(notice.type.prefix(40))]
+        ).add(1)
+        Log.warning("a notification of an unknown type was kept", ["type": notice.type])
     }
 
     /// Counts a forgery always, and keeps it if that can be done.

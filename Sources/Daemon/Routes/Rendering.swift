@@ -196,3 +196,15 @@ extension Entry {
         }
     }
 }
+
+extension Notice {
+    /// What Apple notified of, in words for people.
+    fileprivate var story: String {
+        var text = "notified: " + [type, subtype].compactMap { $0 }.joined(separator: " / ")
+        guard type == "CONSUMPTION_REQUEST" else { return text }
+        if let consumptionReason { text += ", because of \(consumptionReason)" }
+        // Twelve hours to answer; five minutes in the sandbox.
+        let time: Int64 = environment == .sandbox ? 300_000 : 43_200_000
+        return text + ", to be answered by \(signedAt.adding(milliseconds: time))"
+    }
+}

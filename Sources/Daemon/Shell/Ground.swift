@@ -126,7 +126,10 @@ struct Ground: Sendable {
     }
 
     /// A writer with a session of its own.
-    func writer(onAppend: @escaping @Sendable (Position, [Entry]) -> Void) -> Writer {
+    func writer(
+        projected: @escaping @Sendable () -> Position? = { nil },
+        onAppend: @escaping @Sendable (Position, [Entry]) -> Void = { _, _ in }
+    ) -> Writer {
         let address = connectionString
         let loop = inner
         return Writer(
@@ -134,7 +137,8 @@ struct Ground: Sendable {
             connect: { () async throws(PostgresError) -> Connection in
                 try await Connection.open(
                     address, on: loop, options: Migrator.sessionOptions, within: .seconds(30))
-            }, clock: { SystemClock.now }, draw: Ground.draw, onAppend: onAppend)
+            }, clock: { SystemClock.now }, draw: Ground.draw, projected: projected,
+            onAppend: onAppend)
     }
 
     /// A new random number for a customer or a token.

@@ -26,12 +26,13 @@ struct Service: Sendable {
         let configuration = ground.configuration
         let interpreter = try configuration.interpreter()
         let metrics = MetricRegistry()
-        let projectors = projectors(ground, metrics)
+        let checkpoints = Checkpoints()
+        let projectors = projectors(ground, metrics, checkpoints)
         let appended = metrics.counter(
             "subledger_appended_entries_total", help: "Entries appended here.")
         let head = metrics.gauge(
             "subledger_head_position", help: "The last position appended here.")
-        let writer = ground.writer { position, entries in
+        let writer = ground.writer(projected: { checkpoints.lowest }) { position, entries in
             appended.add(entries.count)
             head.set(Double(position.number))
             Task(executorPreference: ground.inner) {
@@ -63,7 +64,9 @@ struct Service: Sendable {
         for task in following { await task.value }
     }
 
-    private static func projectors(_ ground: Ground, _ metrics: MetricRegistry) -> [Projector] {
+    private static func projectors(
+        _ ground: Ground, _ metrics: MetricRegistry, _ checkpoints: Checkpoints
+    ) -> [Projector] {
         let projections: [any Projection] = [LinesProjection(), HoldingsProjection()]
         return projections.map { projection in
             Projector(
@@ -71,7 +74,8 @@ struct Service: Sendable {
                 on: ground.inner,
                 lag: metrics.gauge(
                     "subledger_projection_lag_entries", help: "Entries not yet folded.",
-                    labels: ["projection": projection.name]), clock: { SystemClock.now })
+                    labels: ["projection": projection.name]), checkpoints: checkpoints,
+                clock: { SystemClock.now })
         }
     }
 
