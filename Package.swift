@@ -69,7 +69,10 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Postgres"], path: "Tests/Support",
             swiftSettings: strict),
-        tests("DomainTests", ["Domain"]),
+        .target(
+            name: "TestLives", dependencies: ["Domain"], path: "Tests/Lives",
+            swiftSettings: strict),
+        tests("DomainTests", ["Domain", "TestLives"]),
         tests("PostgresTests", ["Postgres", "EventLoop", "TestSupport"]),
         tests("EventLoopTests", ["EventLoop"]),
         .target(
@@ -81,8 +84,8 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "Daemon", "Domain", "Crypto", "HTTP", "Ledger", "Operation", "TestSigner",
-                "TestSupport",
+                "Daemon", "Domain", "Crypto", "HTTP", "Ledger", "Operation", "TestLives",
+                "TestSigner", "TestSupport",
             ]),
         tests(
             "LedgerTests",

@@ -3,8 +3,7 @@ extension Subscription {
     public func line() -> Line {
         Line(
             stream: stream, position: position, periods: periods(), intents: intents(),
-            bindings: bindings.sorted { $0.position < $1.position }.map(\.command),
-            presentations: presentations.sorted { $0.position < $1.position }.map(\.command))
+            claims: claims.sorted { $0.position < $1.position }.map(\.command))
     }
 
     private func intents() -> [Intent] {
