@@ -8,6 +8,9 @@ struct NotificationParts {
     let renewal: VerifiedJWS?
     let appTransaction: VerifiedJWS?
 
+    /// What is signed inside it.
+    var nested: [VerifiedJWS] { [transaction, renewal, appTransaction].compactMap(\.self) }
+
     /// Proves what is nested in a proved notification: its signature says nothing about them.
     ///
     /// A nested text without a date is as old as the notification around it.

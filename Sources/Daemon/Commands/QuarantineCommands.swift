@@ -1,4 +1,5 @@
 import Domain
+import HTTP
 import Ledger
 
 /// `quarantine list`, `quarantine show`, `quarantine reprocess`.
@@ -72,7 +73,8 @@ struct QuarantineCommands {
         let writer = ground.writer()
         let reprocessing = Reprocessing(
             interpreter: try configuration.interpreter(), held: HeldReader(ground.writePool),
-            evidence: EvidenceReader(ground.readPool), writer: writer)
+            evidence: EvidenceReader(ground.readPool), writer: writer,
+            checks: configuration.apple.onlineChecks ? OnlineChecks(client: Client()) : nil)
         let tally: Reprocessing.Tally
         do throws(DaemonError) {
             tally = try await reprocessing.run(invocation.arguments.map { $0.lowercased() })

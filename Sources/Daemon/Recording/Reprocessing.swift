@@ -9,6 +9,8 @@ struct Reprocessing: Sendable {
     let held: HeldReader
     let evidence: EvidenceReader
     let writer: Writer
+    /// What the authorities are asked through; `nil` when they are not.
+    let checks: OnlineChecks?
 
     /// What became of what was held.
     struct Tally: Sendable {
@@ -18,16 +20,17 @@ struct Reprocessing: Sendable {
 
     private static let pageSize = 200
 
-    /// Judges everything that is held, or what has these digests.
-    func run(_ digests: [String]) async throws(DaemonError) -> Tally {
+    /// Judges everything that is held, or what has these digests, or what is held for these reasons.
+    func run(_ digests: [String], reasons: [String] = []) async throws(DaemonError) -> Tally {
         do throws(LedgerError) {
             let certificates = try await evidence.certificates()
             var tally = Tally()
             for prefix in digests.isEmpty ? [""] : digests {
                 var cursor: String?
-                while true {
+                while !Task.isCancelled {
                     let page = try await held.pieces(
-                        prefix: prefix, after: cursor, atMost: Reprocessing.pageSize)
+                        reasons: reasons, prefix: prefix, after: cursor,
+                        atMost: Reprocessing.pageSize)
                     guard let last = page.last else { break }
                     for piece in page { try await judge(piece, certificates, &tally) }
                     cursor = last.cursor
@@ -44,7 +47,7 @@ struct Reprocessing: Sendable {
     ) async throws(LedgerError) {
         let now = SystemClock.now
         guard let text = Reprocessing.text(piece.evidence, certificates),
-            case .observation(var observation, let signed) = outcome(text, piece, now)
+            case .observation(var observation, let signed) = await confirmed(text, piece, now)
         else {
             tally.stillHeld[piece.reason, default: 0] += 1
             return
@@ -60,6 +63,13 @@ struct Reprocessing: Sendable {
         }
         try await held.release(piece.evidence.digest, at: appended.position, now: now)
         tally.believed += 1
+    }
+
+    private func confirmed(_ text: [UInt8], _ piece: HeldReader.Piece, _ now: Instant) async
+        -> Outcome
+    {
+        let outcome = outcome(text, piece, now)
+        return await checks?.confirmed(outcome) ?? outcome
     }
 
     /// Judged by when it was received; what was signed ahead of that is judged by now.

@@ -3,6 +3,7 @@ import Diagnostics
 import Domain
 import Entitlements
 import Foundation
+import HTTP
 import Ledger
 import Operation
 import Postgres
@@ -13,6 +14,9 @@ import Projecting
 struct Service: Sendable {
     let writer: Ledger.Writer
     let router: Router
+    /// What waits for an authority's word; `nil` when none is asked.
+    let pending: PendingEvidence?
+    private let retrying: Task<Void, Never>?
     private let projectors: [Projector]
     private let following: [Task<Void, Never>]
 
@@ -42,11 +46,24 @@ struct Service: Sendable {
         do throws(DaemonError) {
             try await SettingsRecorder(configuration: configuration).settle(
                 writer, adopt: adoptSettings)
+            let wakes = PendingEvidence.Wakes()
+            let checks =
+                configuration.apple.onlineChecks
+                ? OnlineChecks(client: Client(), onRecovery: { wakes.call() }) : nil
+            let reprocessing = Reprocessing(
+                interpreter: interpreter, held: HeldReader(ground.writePool),
+                evidence: EvidenceReader(ground.readPool), writer: writer, checks: checks)
             let router = Router(
-                routes: try routes(ground, writer, interpreter, metrics, ending),
+                routes: try routes(ground, reprocessing, metrics, ending),
                 keyRing: try await keyRing(ground), requests: metrics)
+            let pending = checks.map {
+                PendingEvidence(reprocessing, $0, wakes, on: ground.inner)
+            }
             return Service(
-                writer: writer, router: router, projectors: projectors,
+                writer: writer, router: router, pending: pending,
+                retrying: pending.map { pending in
+                    Task(executorPreference: ground.inner) { await pending.run() }
+                }, projectors: projectors,
                 following: projectors.map { projector in
                     Task(executorPreference: ground.inner) { await projector.run() }
                 })
@@ -58,6 +75,8 @@ struct Service: Sendable {
 
     /// Answers what the writer has accepted, and stops following.
     func stop() async {
+        retrying?.cancel()
+        await retrying?.value
         await writer.close()
         for task in following { task.cancel() }
         for projector in projectors { await projector.wake() }
@@ -80,12 +99,13 @@ struct Service: Sendable {
     }
 
     private static func routes(
-        _ ground: Ground, _ writer: Ledger.Writer, _ interpreter: AppStore.Interpreter,
-        _ metrics: MetricRegistry, _ ending: Ending
+        _ ground: Ground, _ reprocessing: Reprocessing, _ metrics: MetricRegistry, _ ending: Ending
     ) throws(DaemonError) -> [Route] {
         let configuration = ground.configuration
+        let writer = reprocessing.writer
         let ingest = IngestRoutes(
-            interpreter: interpreter, writer: writer, held: HeldStore(ground.writePool),
+            interpreter: reprocessing.interpreter, checks: reprocessing.checks, writer: writer,
+            held: HeldStore(ground.writePool),
             samples: Samples(ground.writePool), answers: ground.answers,
             refusals: RefusalLimiter(),
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
@@ -93,12 +113,8 @@ struct Service: Sendable {
             answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending)
         let customers = CustomerRoutes(questions: questions)
         let lines = LineRoutes(questions: questions)
-        let held = HeldReader(ground.writePool)
         let quarantine = QuarantineRoutes(
-            held: held, reader: ground.reader,
-            reprocessing: Reprocessing(
-                interpreter: interpreter, held: held, evidence: EvidenceReader(ground.readPool),
-                writer: writer))
+            held: reprocessing.held, reader: ground.reader, reprocessing: reprocessing)
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
             answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending,
