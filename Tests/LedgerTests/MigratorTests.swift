@@ -10,10 +10,12 @@ struct MigratorTests {
     private func withDatabase(
         _ body: (String, BlockingConnection) async throws -> Void
     ) async throws {
-        let address = try await TestCluster.freshDatabase()
-        let session = try await BlockingConnection.open(address)
-        try await body(address, session)
-        await session.close()
+        try await Turnstile.shared.pass {
+            let address = try await TestCluster.freshDatabase()
+            let session = try await BlockingConnection.open(address)
+            try await body(address, session)
+            await session.close()
+        }
     }
 
     private var names: [String] { Migration.all.map(\.name) }

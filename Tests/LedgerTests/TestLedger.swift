@@ -56,6 +56,10 @@ struct TestLedger: Sendable {
 
 /// Runs a test on a fresh ledger.
 func withLedger(_ body: (TestLedger) async throws -> Void) async throws {
+    try await Turnstile.shared.pass { try await withOpenLedger(body) }
+}
+
+private func withOpenLedger(_ body: (TestLedger) async throws -> Void) async throws {
     let address = try await TestCluster.freshDatabase()
     let session = try await BlockingConnection.open(address)
     _ = try await Migrator(session).migrate()
@@ -70,6 +74,41 @@ func withLedger(_ body: (TestLedger) async throws -> Void) async throws {
     try await body(TestLedger(address: address, loop: loop, pool: pool, superuser: session))
     await pool.close()
     await session.close()
+}
+
+/// Lets only some tests at a time have sessions, of which the server has no more than a hundred.
+actor Turnstile {
+    static let shared = Turnstile()
+
+    private var free = 6
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    nonisolated func pass(_ body: () async throws -> Void) async throws {
+        await enter()
+        do {
+            try await body()
+            await leave()
+        } catch {
+            await leave()
+            throw error
+        }
+    }
+
+    private func enter() async {
+        if free > 0 {
+            free -= 1
+        } else {
+            await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+
+    private func leave() {
+        if waiting.isEmpty {
+            free += 1
+        } else {
+            waiting.removeFirst().resume()
+        }
+    }
 }
 
 /// Any positive number.
