@@ -26,6 +26,8 @@ let package = Package(
         // C libraries, from Debian.
         .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // Floor 0: import nothing of ours.
@@ -40,7 +42,7 @@ let package = Package(
         // Floor 1: mechanisms, no domain word.
         room("Crypto", ["COpenSSL"]),
         room("Postgres", ["CPostgres", "EventLoop"]),
-        room("HTTP", ["EventLoop", "COpenSSL"]),
+        room("HTTP", ["EventLoop", "COpenSSL", "CCurl"]),
 
         // Floor 2.
         room("AppStore", ["Domain", "Crypto"]),
@@ -69,7 +71,10 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Postgres"], path: "Tests/Support",
             swiftSettings: strict),
-        tests("DomainTests", ["Domain"]),
+        .target(
+            name: "TestLives", dependencies: ["Domain"], path: "Tests/Lives",
+            swiftSettings: strict),
+        tests("DomainTests", ["Domain", "TestLives"]),
         tests("PostgresTests", ["Postgres", "EventLoop", "TestSupport"]),
         tests("EventLoopTests", ["EventLoop"]),
         .target(
@@ -81,8 +86,8 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "Daemon", "Domain", "Crypto", "HTTP", "Ledger", "Operation", "TestSigner",
-                "TestSupport",
+                "Daemon", "Domain", "Crypto", "HTTP", "Ledger", "Operation", "TestLives",
+                "TestSigner", "TestSupport",
             ]),
         tests(
             "LedgerTests",

@@ -9,7 +9,7 @@ die() {
     exit 1
 }
 
-build_packages=(libpq-dev libssl-dev libuv1-dev pkg-config)
+build_packages=(libcurl4-openssl-dev libpq-dev libssl-dev libuv1-dev pkg-config)
 run_packages=(postgresql-15)
 suite_packages=(python3 python3-venv)
 

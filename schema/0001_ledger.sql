@@ -196,11 +196,18 @@ create table operation.sample (
     original bytea not null
 );
 
+create table operation.release (
+    digest bytea primary key,
+    released_at bigint not null,
+    position bigint not null
+);
+
 create index sample_by_age on operation.sample (received_at);
 
 comment on table operation.customer is 'The backend''s id of a customer, and its number on the record.';
 comment on table operation.token is 'An account token, and its number on the record.';
 comment on table operation.redelivery is 'Copies of what the record holds: how many, when the last.';
+comment on table operation.release is 'Held evidence that was believed later, and where.';
 comment on table operation.sample is 'Forgeries, the newest few.';
 
 grant select, insert, update, delete on all tables in schema operation to subledger_daemon;
@@ -247,6 +254,31 @@ create table projection.token_link (
     customer bigint not null,
     position bigint not null,
     primary key (generation, token, customer)
+);
+
+create table projection.customer (
+    generation bigint not null,
+    customer bigint not null,
+    position bigint not null,
+    state json not null,
+    primary key (generation, customer)
+);
+
+create table projection.merge (
+    generation bigint not null,
+    customer bigint not null,
+    into_customer bigint not null,
+    primary key (generation, customer, into_customer)
+);
+
+create index merge_by_into on projection.merge (generation, into_customer);
+
+create table projection.transaction (
+    generation bigint not null,
+    environment text not null,
+    transaction text not null,
+    original text not null,
+    primary key (generation, environment, transaction)
 );
 
 create index token_link_by_customer on projection.token_link (generation, customer);

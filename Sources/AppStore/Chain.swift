@@ -9,6 +9,13 @@ struct Chain: Sendable {
     let headerDigest: Digest
     private let certificates: [Certificate]
 
+    /// The certificates, each with its issuer's.
+    var signers: SigningChain {
+        SigningChain(
+            header: headerDigest, leaf: certificates[0], intermediate: certificates[1],
+            root: certificates[2])
+    }
+
     /// The path from a header's certificates to a root.
     ///
     /// Its dates are not judged here: they depend on when the text was signed.
@@ -84,6 +91,18 @@ struct Chain: Sendable {
             throw .forged(.wrongPurpose, "an issuing certificate is no authority")
         }
     }
+}
+
+/// The certificates that stand behind a signed text.
+public struct SigningChain: Sendable {
+    /// SHA-256 of the header segment that carried them.
+    public let header: Digest
+    /// Of the key that signed.
+    public let leaf: Certificate
+    /// Of the authority that signed the leaf.
+    public let intermediate: Certificate
+    /// Of the trusted authority that signed the intermediate.
+    public let root: Certificate
 }
 
 /// The roots that are trusted.

@@ -33,14 +33,14 @@ struct Envelope {
         guard let body = data ?? summary ?? token ?? appData else {
             throw Hold(.unparsable, "none of data, summary, externalPurchaseToken, appData")
         }
-        bundle = try body.text("bundleId")
+        bundle = try body.identifier("bundleId")
         appAppleId = try body.integer("appAppleId")
         status = try data?.integer("status")
         consumptionReason = try data?.text("consumptionRequestReason")
         transaction = try data?.text("signedTransactionInfo")
         renewal = try data?.text("signedRenewalInfo")
         appTransaction = try appData?.text("signedAppTransactionInfo")
-        var environment = try body.text("environment").map(Environment.init)
+        var environment = try body.identifier("environment").map(Environment.init)
         if let token, data == nil, summary == nil {
             let id = try token.required("externalPurchaseId")
             environment = id.hasPrefix("SANDBOX") ? .sandbox : .production

@@ -22,7 +22,10 @@ public struct Interpreter: Sendable {
         interpret(signedPayload, receivedAt: receivedAt) { jws throws(Failure) in
             let parts = try NotificationParts(jws, verifier: verifier)
             let reading = NotificationReading(apps: apps, receivedAt: receivedAt, source: source)
-            return try Failure.lift { () throws(Hold) in try reading.observation(parts) }
+            return (
+                try Failure.lift { () throws(Hold) in try reading.observation(parts) },
+                parts.nested
+            )
         }
     }
 
@@ -41,9 +44,11 @@ public struct Interpreter: Sendable {
                     [draft.environment, environment], of: app)
                 try draft.judgeSigning(receivedAt: receivedAt)
                 try draft.judgeDates()
-                return Observation(
-                    transaction: draft.settled(environment, receivedAt: receivedAt),
-                    source: source, observedAt: receivedAt)
+                return (
+                    Observation(
+                        transaction: draft.settled(environment, receivedAt: receivedAt),
+                        source: source, observedAt: receivedAt), []
+                )
             }
         }
     }
@@ -60,16 +65,18 @@ public struct Interpreter: Sendable {
                     [draft.environment, environment], of: nil)
                 try draft.judgeSigning(receivedAt: receivedAt)
                 try draft.judgeDates()
-                return Observation(
-                    renewal: draft.settled(environment, receivedAt: receivedAt),
-                    source: source, observedAt: receivedAt)
+                return (
+                    Observation(
+                        renewal: draft.settled(environment, receivedAt: receivedAt),
+                        source: source, observedAt: receivedAt), []
+                )
             }
         }
     }
 
     private func interpret(
         _ text: [UInt8], receivedAt: Instant,
-        _ read: (VerifiedJWS) throws(Failure) -> Observation
+        _ read: (VerifiedJWS) throws(Failure) -> (Observation, nested: [VerifiedJWS])
     ) -> Outcome {
         let jws: VerifiedJWS
         do throws(Refusal) {
@@ -80,15 +87,17 @@ public struct Interpreter: Sendable {
             case .forged(let forgery, let detail): return .forged(forgery, detail: detail)
             }
         }
-        let evidence = SignedEvidence(text: text, jws: jws)
         do throws(Failure) {
-            var observation = try read(jws)
+            var (observation, nested) = try read(jws)
+            let evidence = SignedEvidence(text: text, jws: jws, nested: nested)
             observation.evidence = Fingerprint(evidence.digest)
             return .observation(observation, evidence)
         } catch {
             switch error {
             case .forged(let forgery, let detail): return .forged(forgery, detail: detail)
-            case .held(let hold): return .held(hold.reason, detail: hold.detail, evidence)
+            case .held(let hold):
+                return .held(
+                    hold.reason, detail: hold.detail, SignedEvidence(text: text, jws: jws))
             }
         }
     }

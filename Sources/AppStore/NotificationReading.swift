@@ -8,6 +8,9 @@ struct NotificationParts {
     let renewal: VerifiedJWS?
     let appTransaction: VerifiedJWS?
 
+    /// What is signed inside it.
+    var nested: [VerifiedJWS] { [transaction, renewal, appTransaction].compactMap(\.self) }
+
     /// Proves what is nested in a proved notification: its signature says nothing about them.
     ///
     /// A nested text without a date is as old as the notification around it.
@@ -65,11 +68,11 @@ struct NotificationReading {
         }
         let app = try judgeApp(
             envelope, transaction: transaction?.content.bundle,
-            appTransaction: appTransaction?.text("bundleId"))
+            appTransaction: appTransaction?.identifier("bundleId"))
         let environment = try apps.environment(
             [
                 envelope.environment, transaction?.environment, renewal?.environment,
-                appTransaction?.text("receiptType").map(Environment.init),
+                appTransaction?.identifier("receiptType").map(Environment.init),
             ], of: app)
         try judgeNumber(envelope, app: app, environment: environment)
         try judgeDates(parts, transaction, renewal)

@@ -36,9 +36,17 @@ public struct SignedEvidence: Sendable {
     public let digest: Digest
     /// SHA-256 of the decoded payload: the sameness of what is stated (R1).
     public let payloadDigest: Digest
+    /// The certificates behind it and behind the texts signed inside it, each chain once.
+    public let signers: [SigningChain]
 
-    init(text: [UInt8], jws: VerifiedJWS) {
+    init(text: [UInt8], jws: VerifiedJWS, nested: [VerifiedJWS] = []) {
         self.text = text
+        var signers = [jws.signers]
+        for chain in nested.map(\.signers)
+        where !signers.contains(where: { $0.header == chain.header }) {
+            signers.append(chain)
+        }
+        self.signers = signers
         digest = SHA256.digest(of: text)
         payloadDigest = jws.payloadDigest
     }

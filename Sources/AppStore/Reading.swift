@@ -43,20 +43,47 @@ struct Reading {
     func text(_ name: String) throws(Hold) -> String? {
         guard let value = member(name) else { return nil }
         switch value {
-        case .string(let text): return text
+        case .string(let text):
+            // No database keeps one as text, and nothing that Apple writes has one.
+            guard !Reading.hasNUL(text) else {
+                throw Hold(.unparsable, "\(path)\(name) has a NUL character")
+            }
+            return text
         case .integer(let number): return String(number)
         case .number(let digits) where digits.utf8.allSatisfy { $0 &- 0x30 < 10 }: return digits
         default: throw unparsable(name, value, wanted: "a text")
         }
     }
 
-    /// A text or identifier that must be there.
+    /// Looks through the bytes as they lie, since texts signed inside are long.
+    private static func hasNUL(_ text: String) -> Bool {
+        text.utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? text.utf8.contains(0)
+    }
+
+    /// An identifier: what the record is keyed by, so it has a length.
+    func identifier(_ name: String) throws(Hold) -> String? {
+        guard let text = try text(name) else { return nil }
+        guard text.utf8.count <= Reading.longestIdentifier else {
+            throw Hold(
+                .unparsable, "\(path)\(name) is longer than \(Reading.longestIdentifier) bytes")
+        }
+        // Streams and paths are made of identifiers with slashes between.
+        guard !text.utf8.contains(UInt8(ascii: "/")) else {
+            throw Hold(.unparsable, "\(path)\(name) has a slash")
+        }
+        return text
+    }
+
+    /// An identifier that must be there.
     func required(_ name: String) throws(Hold) -> String {
-        guard let text = try text(name) else {
+        guard let text = try identifier(name) else {
             throw Hold(.unparsable, "\(path)\(name) is missing")
         }
         return text
     }
+
+    /// Several times as long as any that Apple writes. Units: bytes.
+    private static let longestIdentifier = 255
 
     /// A whole number.
     func integer(_ name: String) throws(Hold) -> Int64? {

@@ -38,6 +38,8 @@ public enum HoldReason: String, Sendable, Hashable, CaseIterable {
     case environmentNotAllowed = "environment_not_allowed"
     /// It does not say its environment, and its app lists several.
     case environmentUnknown = "environment_unknown"
+    /// What the authorities say of its certificates could not be learnt yet.
+    case pendingVerification = "pending_verification"
     /// It was signed more than a day after it was received.
     case futureSigned = "future_signed"
     /// A date is not between 1970 and the year 9999.

@@ -8,7 +8,7 @@ extension Draft<RenewalStatement> {
         let reading = try Reading(jws.json)
         let original = try reading.required("originalTransactionId")
         signedAt = try reading.instant("signedDate")
-        environment = try reading.text("environment").map(Environment.init)
+        environment = try reading.identifier("environment").map(Environment.init)
         var statement = RenewalStatement(
             original: original, signedAt: signedAt ?? fallbackSignedAt,
             environment: environment ?? Environment(""))
@@ -45,7 +45,7 @@ extension Draft<RenewalStatement> {
         statement.renewalPriceMilliunits = try reading.integer("renewalPrice")
         statement.currency = try reading.text("currency")
         statement.renewalBillingPlan = try reading.text("renewalBillingPlanType")
-        statement.appAccountToken = try reading.text("appAccountToken")?.lowercased()
+        statement.appAccountToken = try reading.identifier("appAccountToken")?.lowercased()
         let commitment = try reading.object("commitmentInfo")
         statement.commitmentWillRenew = try commitment?.truth("commitmentAutoRenewStatus")
         statement.commitmentRenewsAt = try commitment?.instant("commitmentRenewalDate")?.ifInRange

@@ -82,12 +82,16 @@ struct TemplateWriter {
         for piece in pieces { output += piece }
     }
 
+    /// The longest text that is taken for an account token. Units: bytes.
+    private static let longestToken = 255
+
+    /// Whether a text is an account token, and one that can be kept beside the record.
     private func isAccountToken(
         _ payload: [UInt8], _ name: Range<Int>, before text: Range<Int>
     ) -> Bool {
-        guard payload[name].elementsEqual("appAccountToken".utf8), !text.isEmpty else {
-            return false
-        }
+        guard payload[name].elementsEqual("appAccountToken".utf8),
+            (1...TemplateWriter.longestToken).contains(text.count), !payload[text].contains(0)
+        else { return false }
         let between = payload[(name.upperBound + 1)..<(text.lowerBound - 1)]
         return between.contains(UInt8(ascii: ":"))
             && between.allSatisfy { $0 == UInt8(ascii: ":") || $0 <= 0x20 }

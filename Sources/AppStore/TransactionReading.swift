@@ -12,12 +12,12 @@ extension Draft<TransactionStatement> {
             throw Hold(.unparsable, "purchaseDate is missing")
         }
         signedAt = try reading.instant("signedDate")
-        environment = try reading.text("environment").map(Environment.init)
+        environment = try reading.identifier("environment").map(Environment.init)
         var statement = TransactionStatement(
             transaction: transaction,
-            original: try reading.text("originalTransactionId") ?? transaction,
+            original: try reading.identifier("originalTransactionId") ?? transaction,
             // A missing bundle id is no app's, and is judged with the app.
-            bundle: try reading.text("bundleId") ?? "", product: product,
+            bundle: try reading.identifier("bundleId") ?? "", product: product,
             purchasedAt: purchasedAt, signedAt: signedAt ?? fallbackSignedAt,
             environment: environment ?? Environment(""))
         try Self.readPurchase(reading, into: &statement)
@@ -36,21 +36,21 @@ extension Draft<TransactionStatement> {
     private static func readPurchase(
         _ reading: Reading, into statement: inout TransactionStatement
     ) throws(Hold) {
-        statement.webOrderLineItem = try reading.text("webOrderLineItemId")
-        statement.group = try reading.text("subscriptionGroupIdentifier")
+        statement.webOrderLineItem = try reading.identifier("webOrderLineItemId")
+        statement.group = try reading.identifier("subscriptionGroupIdentifier")
         statement.originallyPurchasedAt = try reading.instant("originalPurchaseDate")
         statement.expiresAt = try reading.instant("expiresDate")
         statement.quantity = try reading.integer("quantity")
         statement.type = try reading.text("type")
         statement.ownership = try reading.text("inAppOwnershipType")
-        statement.appAccountToken = try reading.text("appAccountToken")?.lowercased()
+        statement.appAccountToken = try reading.identifier("appAccountToken")?.lowercased()
         statement.revokedAt = try reading.instant("revocationDate")
         statement.revocationReason = try reading.integer("revocationReason")
         statement.revocationType = try reading.text("revocationType")
         statement.revocationPercentage = try reading.integer("revocationPercentage")
         statement.isUpgraded = try reading.truth("isUpgraded")
         statement.reason = try reading.text("transactionReason")
-        statement.previousOriginal = try reading.text("previousOriginalTransactionId")
+        statement.previousOriginal = try reading.identifier("previousOriginalTransactionId")
     }
 
     private static func readOffer(

@@ -43,7 +43,7 @@ public final class Verifier: Sendable {
             throw .forged(.badSignature, "the signature is not this text's")
         }
         return VerifiedJWS(
-            header: header.text, headerDigest: chain.headerDigest, payload: payload.bytes,
+            header: header.text, signers: chain.signers, payload: payload.bytes,
             payloadDigest: SHA256.digest(of: payload.bytes), json: json,
             signedAt: dates.stated, effectiveAt: dates.effective,
             isNonCanonical: header.isRewritten || payload.isRewritten || signature.isRewritten
@@ -84,8 +84,8 @@ private struct KnownHeader {
 public struct VerifiedJWS: Sendable {
     /// The canonical header segment, which carries the certificates.
     public let header: ArraySlice<UInt8>
-    /// SHA-256 of the header segment.
-    public let headerDigest: Digest
+    /// The certificates that it carries, with the root that they lead to.
+    public let signers: SigningChain
     /// The decoded payload.
     public let payload: [UInt8]
     /// SHA-256 of the decoded payload: the sameness of what is stated (R1).

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// An X.509 certificate.
 public struct Certificate: Sendable {
-    private let owner: CertificatePointer
+    let owner: CertificatePointer
     /// The SHA-256 digest of the certificate's DER bytes.
     public let fingerprint: Digest
     /// Whom it is about, as RFC 2253 writes names.
@@ -36,8 +36,8 @@ public struct Certificate: Sendable {
         }
         guard let parsed else { throw .unreadable(wanted: "an X.509 certificate") }
         let owner = CertificatePointer(parsed)
-        guard let notBefore = owner.milliseconds(X509_get0_notBefore(parsed)),
-            let notAfter = owner.milliseconds(X509_get0_notAfter(parsed)),
+        guard let notBefore = CertificatePointer.milliseconds(X509_get0_notBefore(parsed)),
+            let notAfter = CertificatePointer.milliseconds(X509_get0_notAfter(parsed)),
             let subject = owner.text(of: X509_get_subject_name(parsed)),
             let issuer = owner.text(of: X509_get_issuer_name(parsed))
         else { throw .unreadable(wanted: "an X.509 certificate with names and dates") }
@@ -60,14 +60,18 @@ public struct Certificate: Sendable {
         }
         let der = Memory.read(bytes) { buffer -> [UInt8]? in
             guard let found = PEM_read_bio_X509(buffer, nil, nil, nil) else { return nil }
-            return CertificatePointer(found).der
+            defer { X509_free(found) }
+            return CertificatePointer.der(of: found)
         }
         guard let der else { throw .unreadable(wanted: "an X.509 certificate in PEM or DER") }
         try self.init(der: der)
     }
 
     /// The DER bytes.
-    public var der: [UInt8] { owner.der ?? [] }
+    public var der: [UInt8] { CertificatePointer.der(of: owner.pointer) ?? [] }
+
+    /// libcrypto's own form, owned by this one.
+    package var pointer: OpaquePointer { owner.pointer }
 
     /// Whether it holds at an instant.
     ///
@@ -119,7 +123,7 @@ public struct Certificate: Sendable {
 ///
 /// Unchecked sendability holds because the certificate is never changed, and what libcrypto derives
 /// from its extensions is derived once, when it is made, before any other thread can see it.
-private final class CertificatePointer: @unchecked Sendable {
+final class CertificatePointer: @unchecked Sendable {
     /// `XN_FLAG_RFC2253`, a macro too complex to be imported.
     private static let rfc2253: UInt = 0x0111_0317
 
@@ -136,7 +140,8 @@ private final class CertificatePointer: @unchecked Sendable {
         X509_free(pointer)
     }
 
-    var der: [UInt8]? {
+    /// The DER bytes of a certificate that somebody else owns.
+    static func der(of pointer: OpaquePointer) -> [UInt8]? {
         let count = i2d_X509(pointer, nil)
         guard count > 0 else { return nil }
         var bytes = [UInt8](repeating: 0, count: Int(count))
@@ -147,7 +152,8 @@ private final class CertificatePointer: @unchecked Sendable {
         return written == count ? bytes : nil
     }
 
-    func milliseconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+    /// Units: milliseconds since 1970.
+    static func milliseconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
         let epoch = ASN1_TIME_set(nil, 0)
         defer { ASN1_TIME_free(epoch) }
         var days: Int32 = 0

@@ -6,15 +6,33 @@ extension Instant: CustomStringConvertible {
         let days = milliseconds.flooredQuotient(Instant.millisecondsPerDay)
         let rest = milliseconds.flooredRemainder(Instant.millisecondsPerDay)
         let (year, month, day) = CivilDate.date(daysSince1970: days)
-        let yearText = year < 0 ? "-" + padded(-year, 4) : padded(year, 4)
-        return yearText + "-" + padded(month, 2) + "-" + padded(day, 2) + "T"
-            + padded(rest / 3_600_000, 2) + ":" + padded(rest / 60_000 % 60, 2) + ":"
-            + padded(rest / 1000 % 60, 2) + "." + padded(rest % 1000, 3) + "Z"
+        guard (0...9_999).contains(year) else {
+            let digits = String(year.magnitude)
+            let zeros = String(repeating: "0", count: max(0, 4 - digits.count))
+            return (year < 0 ? "-" : "") + zeros + digits
+                + Instant.text(of: (0, month, day), rest).dropFirst(4)
+        }
+        return Instant.text(of: (year, month, day), rest)
     }
 
-    private func padded(_ value: Int64, _ width: Int) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
+    private static func text(of date: (Int64, Int64, Int64), _ rest: Int64) -> String {
+        let parts: [(Int64, Int, UInt8)] = [
+            (date.0, 4, 0x2D), (date.1, 2, 0x2D), (date.2, 2, 0x54), (rest / 3_600_000, 2, 0x3A),
+            (rest / 60_000 % 60, 2, 0x3A), (rest / 1000 % 60, 2, 0x2E), (rest % 1000, 3, 0x5A),
+        ]
+        return String(unsafeUninitializedCapacity: 24) { bytes in
+            var place = 0
+            for (value, width, mark) in parts {
+                var left = value
+                for digit in stride(from: width - 1, through: 0, by: -1) {
+                    bytes[place + digit] = UInt8(0x30 + left % 10)
+                    left /= 10
+                }
+                bytes[place + width] = mark
+                place += width + 1
+            }
+            return place
+        }
     }
 
     /// The instant that a text names.

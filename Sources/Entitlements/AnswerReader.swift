@@ -8,6 +8,8 @@ public final class AnswerReader: Sendable {
     private let pool: ConnectionPool
     private let reader: LedgerReader
     private let memory = Mutex(Memory())
+    private let recency: Recency
+    private let views = ViewMemory()
 
     private struct Memory {
         var lines: [LineKey: Line] = [:]
@@ -21,6 +23,8 @@ public final class AnswerReader: Sendable {
 
     private static let lineLimit = 50_000
     private static let settingsLimit = 64
+    /// How often it looks again, 5 ms apart, for projections that are behind.
+    private static let patience = 600
     /// More entries than this behind, and the streams are read from the ledger instead.
     private static let tailLimit = 1_000
 
@@ -28,14 +32,53 @@ public final class AnswerReader: Sendable {
     public init(_ pool: ConnectionPool) {
         self.pool = pool
         reader = LedgerReader(pool)
+        recency = Recency(pool)
+    }
+
+    /// What a customer may use, and the view that it was computed from.
+    public func answer(_ question: Question)
+        async throws(LedgerError) -> (view: CustomerView, verdicts: Verdicts)
+    {
+        let (view, readAt, known) = try await current(question)
+        if let known { return (view, known) }
+        let verdicts = view.verdicts(at: question.at)
+        if question.knownAt == nil { views.remember(question, view, verdicts, readAt: readAt) }
+        return (view, verdicts)
     }
 
     /// What is known of a customer: never older than an acknowledged append.
     public func view(_ question: Question) async throws(LedgerError) -> CustomerView {
-        var found = try await lookUp(question.customer)
+        try await current(question).view
+    }
+
+    /// The view, the position at which it was read, and what it came to when that is still known.
+    private func current(_ question: Question) async throws(LedgerError) -> (
+        view: CustomerView, readAt: Position, verdicts: Verdicts?
+    ) {
+        guard question.knownAt == nil, let remembered = views[question.customer],
+            let head = try await recency.head(
+                ifUnchanged: remembered.concerns, since: remembered.view.position)
+        else {
+            let view = try await readView(question)
+            return (view, view.position, nil)
+        }
+        let known = remembered.answer(to: question)
+        var view = known?.view ?? remembered.view
+        if known == nil { view.holdings.lines.removeAll { !question.covers($0) } }
+        view.position = head
+        return (view, remembered.view.position, known?.verdicts)
+    }
+
+    private func readView(_ question: Question) async throws(LedgerError) -> CustomerView {
+        var found = try await lookUpLevel(question.customer)
         let isKnownNow = question.knownAt == nil || question.knownAt == found.position
         if isKnownNow, found.tail.isEmpty {
             var view = try await projected(found)
+            if question.knownAt == nil, view.number != nil {
+                views.remember(
+                    question.customer, view,
+                    Recency.Concerns(streams: found.streams, numbers: found.numbers))
+            }
             view.holdings.lines.removeAll { !question.covers($0) }
             return view
         }
@@ -70,13 +113,32 @@ public final class AnswerReader: Sendable {
         return (line, links, settings, position)
     }
 
+    /// The original transaction id of the line that a transaction id, or an alias, belongs to;
+    /// `nil` when no entry names it.
+    public func original(of transaction: String, in environment: Environment)
+        async throws(LedgerError) -> String?
+    {
+        let rows = try await pool.read(
+            """
+            with generation as materialized (select generation, checkpoint \
+            from projection.generation where is_live and projection = 'subscriptions') \
+            select original from projection.transaction, generation \
+            where transaction.generation = generation.generation \
+            and environment = $1 and transaction = $2 \
+            union all select body->'transaction'->>'originalTransactionId' from ledger.entry \
+            where position > coalesce((select checkpoint from generation), 0) \
+            and environment = $1 and body->'transaction'->>'transactionId' = $2 limit 1
+            """, [.text(environment.name), .text(transaction)])
+        return try read { () throws(PostgresError) in try rows.first?.text(0) }
+    }
+
     /// The backend's ids of customers, or the tokens of customers that are only tokens.
     public func names(of numbers: Set<CustomerNumber>)
         async throws(LedgerError) -> [CustomerNumber: String]
     {
         guard !numbers.isEmpty else { return [:] }
         var names: [CustomerNumber: String] = [:]
-        let rows = try await query(
+        let rows = try await pool.read(
             """
             select number, coalesce(customer.id, token.token) \
             from unnest($1::bigint[]) as wanted (number) \
@@ -100,8 +162,18 @@ public final class AnswerReader: Sendable {
         return (Array(found.streams).sorted(), Array(found.numbers).sorted())
     }
 
+    /// Looks up until the projections are level with what says whose lines these are.
+    private func lookUpLevel(_ customer: String) async throws(LedgerError) -> LookUp {
+        for _ in 0..<AnswerReader.patience {
+            let found = try await lookUp(customer)
+            if !found.isBehind { return found }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        throw .behind
+    }
+
     private func lookUp(_ customer: String) async throws(LedgerError) -> LookUp {
-        let rows = try await query(
+        let rows = try await pool.read(
             LookUp.sql, [.texts(Spellings.of(customer)), .int8(Int64(AnswerReader.tailLimit))])
         return try read { () throws(PostgresError) in try LookUp(rows) }
     }
@@ -111,18 +183,21 @@ public final class AnswerReader: Sendable {
         var lines: [Line] = []
         for row in found.lines { lines.append(try line(row)) }
         let settings = try await settings(at: found.settings)
+        var people: [CustomerNumber: Customer] = [:]
+        for row in found.people { people[row.number] = try customer(row) }
         return CustomerView(
             position: found.position, number: found.customer,
-            holdings: Holdings(lines: lines, links: found.links, settings: settings),
+            holdings: Holdings(
+                lines: lines, links: found.links, settings: settings, customers: Customers(people)),
             halted: Set(found.lines.filter { $0.halted }.map(\.stream)),
             lastEntry: max(
                 found.settings, found.lines.map(\.position).max() ?? .start,
-                found.lastLink))
+                found.lastLink, found.people.map(\.position).max() ?? .start))
     }
 
     /// The view folded from the record: for the past, and for what the projections lack yet.
     private func folded(_ found: LookUp) async throws(LedgerError) -> CustomerView {
-        let tokens = found.numbers.map(StreamID.token)
+        let tokens = found.numbers.flatMap { [StreamID.token($0), StreamID.customer($0)] }
         let streams = found.streams.union(found.tail)
         let entries = try await reader.entries(
             of: Array(streams.union(tokens).union([.settings])).sorted(), upTo: found.position)
@@ -140,13 +215,18 @@ public final class AnswerReader: Sendable {
         for (stream, fold) in folds.sorted(by: { $0.key < $1.key }) {
             if stream.line != nil { lines.append(fold.line()) }
         }
-        for number in found.numbers { links[number] = folds[.token(number)]?.linkedCustomer }
+        var people: [CustomerNumber: Customer] = [:]
+        for number in found.numbers {
+            links[number] = folds[.token(number)]?.linkedCustomer
+            people[number] = folds[.customer(number)]?.customer
+        }
         // Lines that only the tail names may carry tokens that the projections do not know.
         let strangers = Set(lines.flatMap(\.tokens)).subtracting(found.numbers)
         links.merge(try await self.links(of: strangers, upTo: found.position)) { known, _ in known }
         return CustomerView(
             position: found.position, number: found.customer,
-            holdings: Holdings(lines: lines, links: links, settings: settings),
+            holdings: Holdings(
+                lines: lines, links: links, settings: settings, customers: Customers(people)),
             halted: Set(folds.filter { $0.value.haltedAt != nil }.keys),
             lastEntry: entries.last?.position ?? .start)
     }
@@ -178,6 +258,15 @@ public final class AnswerReader: Sendable {
         return line
     }
 
+    private func customer(_ row: LookUp.PersonRow) throws(LedgerError) -> Customer {
+        do {
+            return try Customer(
+                row.number, position: row.position, state: try JSON.parse(row.state))
+        } catch {
+            throw .damaged("a projected customer: \(error)")
+        }
+    }
+
     private func settings(at position: Position) async throws(LedgerError) -> Settings {
         if let known = memory.withLock({ $0.settings[position] }) { return known }
         var settings = Settings()
@@ -189,14 +278,6 @@ public final class AnswerReader: Sendable {
             memory.settings[position] = settings
         }
         return settings
-    }
-
-    private func query(_ sql: String, _ parameters: [Parameter]) async throws(LedgerError) -> Rows {
-        do throws(PostgresError) {
-            return try await pool.query(sql, parameters)
-        } catch {
-            throw .database(error)
-        }
     }
 
     private func read<T>(_ body: () throws(PostgresError) -> T) throws(LedgerError) -> T {

@@ -9,7 +9,7 @@ public final class LinesProjection: Projection {
     /// `subscriptions`.
     public let name = "subscriptions"
     /// Raised when what a line is made of changes.
-    public let edition: Int64 = 1
+    public let edition: Int64 = 2
 
     /// Streams folded lately; one projector at a time asks.
     private let cache = Mutex<[StreamID: Subscription]>([:])
@@ -42,12 +42,33 @@ public final class LinesProjection: Projection {
             folded[entry.event.stream]?.apply(entry)
         }
         remember(folded)
-        return [upsert(folded.values.sorted { $0.stream < $1.stream }, generation)]
+        return [transactions(entries, generation)].compactMap { $0 } + [
+            upsert(folded.values.sorted { $0.stream < $1.stream }, generation)
+        ]
     }
 
     /// Removes the rows of a generation.
     public func removal(ofGeneration generation: Int64) -> [Statement] {
-        [Statement("delete from projection.line where generation = $1", [.int8(generation)])]
+        ["line", "transaction"].map { table in
+            Statement("delete from projection.\(table) where generation = $1", [.int8(generation)])
+        }
+    }
+
+    /// Which line each transaction id belongs to; `nil` when the entries name none.
+    private func transactions(_ entries: [Entry], _ generation: Int64) -> Statement? {
+        let stated = entries.compactMap { entry in
+            if case .transaction(let statement) = entry.event.content { statement } else { nil }
+        }
+        guard !stated.isEmpty else { return nil }
+        return Statement(
+            """
+            insert into projection.transaction (generation, environment, transaction, original) \
+            select $1, * from unnest($2::text[], $3::text[], $4::text[]) on conflict do nothing
+            """,
+            [
+                .int8(generation), .texts(stated.map(\.environment.name)),
+                .texts(stated.map(\.transaction)), .texts(stated.map(\.original)),
+            ])
     }
 
     private func cached(_ streams: [StreamID]) -> [StreamID: Subscription] {

@@ -12,17 +12,28 @@ struct LookUp {
         let halted: Bool
     }
 
+    struct PersonRow {
+        let number: CustomerNumber
+        let position: Position
+        let state: [UInt8]
+    }
+
     var position = Position.start
     var settings = Position.start
     var customer: CustomerNumber?
     var numbers: Set<CustomerNumber> = []
     var lines: [LineRow] = []
     var links: TokenLinks = [:]
+    var people: [PersonRow] = []
     var lastLink = Position.start
     /// Streams of interest with entries that the projections do not include yet.
     var tail: Set<StreamID> = []
 
     var streams: Set<StreamID> { Set(lines.map(\.stream)) }
+
+    /// Whether the projections lack something that says whose lines these are: then not even the
+    /// list of lines is complete.
+    var isBehind: Bool { tail.contains { $0.line == nil } }
 
     init(_ rows: Rows) throws(PostgresError) {
         var newest: [CustomerNumber: Position] = [:]
@@ -47,6 +58,11 @@ struct LookUp {
                     links[token] = CustomerNumber(try row.int8(2))
                 }
                 lastLink = max(lastLink, at)
+            case "person":
+                people.append(
+                    PersonRow(
+                        number: CustomerNumber(try row.int8(2)), position: Position(first),
+                        state: try row.bytes(4)))
             case "tail": tail.insert(StreamID(name: try row.text(3)))
             default: break
             }
@@ -55,20 +71,25 @@ struct LookUp {
 
     /// $1 the spellings of the customer's id or token, as asked first; $2 the most tail rows.
     static let sql = """
-        with generation as materialized ( \
+        with recursive generation as materialized ( \
         select max(generation) filter (where projection = 'subscriptions') as lines, \
         max(generation) filter (where projection = 'entitlements') as holdings, \
         case when count(*) = 2 then min(checkpoint) else 0 end as checkpoint from projection.generation \
         where is_live and projection in ('subscriptions', 'entitlements')), \
-        customer as materialized ( \
+        asked as materialized ( \
         (select number from operation.customer where id = any($1) \
         order by id = ($1)[1] desc limit 1) \
         union all select number from operation.token where token = lower(($1)[1]) \
         and not exists (select from operation.customer where id = any($1))), \
-        mine as materialized (select number from customer \
-        union select token from projection.token_link, generation \
-        where token_link.generation = generation.holdings \
-        and token_link.customer in (select number from customer)), \
+        kin (number) as (select number from asked \
+        union select next.number from kin, generation, lateral ( \
+        select token as number from projection.token_link \
+        where generation = generation.holdings and customer = kin.number \
+        union all select into_customer from projection.merge \
+        where generation = generation.holdings and customer = kin.number \
+        union all select customer from projection.merge \
+        where generation = generation.holdings and into_customer = kin.number) as next), \
+        mine as materialized (select number from kin), \
         held as materialized (select distinct bucket, stream from projection.holding, generation \
         where holding.generation = generation.holdings \
         and customer in (select number from mine)), \
@@ -80,11 +101,12 @@ struct LookUp {
         join ledger.entry on entry.position > generation.checkpoint \
         where entry.stream in (select stream from held) \
         or entry.subject in (select number from related) \
-        or entry.stream in (select 'token/' || number from related) limit $2) \
+        or entry.stream in (select 'token/' || number from related \
+        union all select 'customer/' || number from related) limit $2) \
         select 'head' as what, (select last_position from ledger.batch order by number desc limit 1) \
         as first, (select position from ledger.entry where bucket = \(Bucket.of(.settings))::smallint \
         and stream = 'settings' order by revision desc limit 1) as second, null::text as third, null::text as fourth \
-        union all select 'customer', number, null, null, null from customer \
+        union all select 'customer', number, null, null, null from asked \
         union all select 'number', number, null, null, null from related \
         union all select 'line', line.position, (line.halted is not null)::int::bigint, line.stream, \
         line.state::text from held join generation on true \
@@ -93,6 +115,9 @@ struct LookUp {
         union all select 'link', token, customer, position::text, null \
         from projection.token_link, generation where token_link.generation = generation.holdings \
         and token in (select number from related) \
+        union all select 'person', customer.position, customer.customer, null, customer.state::text \
+        from projection.customer, generation where customer.generation = generation.holdings \
+        and customer.customer in (select number from related) \
         union all select 'tail', null, null, stream, null from tail
         """
 }

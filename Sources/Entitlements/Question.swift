@@ -39,6 +39,15 @@ public struct CustomerView: Sendable {
     /// The last entry that concerns the customer or the settings.
     public var lastEntry: Position
 
+    /// Whether a line is the customer's, or reads as the customer's, at some instant, or at one.
+    public func owns(_ line: Line, at instant: Instant?) -> Bool {
+        guard let number else { return false }
+        let reader = instant.map { holdings.customers.read(number, at: $0) } ?? number
+        return holdings.tenures(of: line, readAs: reader).contains { tenure in
+            instant.map { tenure.holds(at: $0) } ?? true
+        }
+    }
+
     /// What the customer may use at an instant.
     public func verdicts(at instant: Instant) -> Verdicts {
         guard let number else { return .none }

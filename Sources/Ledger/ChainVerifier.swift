@@ -6,8 +6,6 @@ import Postgres
 public struct ChainVerifier: Sendable {
     private let pool: ConnectionPool
 
-    private static let pageSize = 5_000
-
     /// A verifier over read-only sessions.
     public init(_ pool: ConnectionPool) { self.pool = pool }
 
@@ -20,8 +18,9 @@ public struct ChainVerifier: Sendable {
     {
         var head = Head.empty
         var faults: [String] = []
+        var pages = Pages(pool)
         while true {
-            let batches = try await query(
+            let batches = try await pool.read(
                 """
                 select number, first_position, last_position, recorded_at, digest, root, frontier \
                 from ledger.batch where number > $1 order by number limit 200
@@ -29,13 +28,13 @@ public struct ChainVerifier: Sendable {
             guard !batches.isEmpty else { break }
             for batch in batches {
                 let before = head.position.number
-                head = try await verify(batch, after: head, &faults)
+                head = try await verify(batch, after: head, &pages, &faults)
                 onProgress(Int(head.position.number - before))
                 if faults.count > 100 { return (head.position, faults) }
             }
         }
         // Of one snapshot, because others may append meanwhile.
-        let beyond = try await query(
+        let beyond = try await pool.read(
             """
             select count(*) from ledger.entry where position > \
             (select coalesce(max(last_position), 0) from ledger.batch)
@@ -47,9 +46,9 @@ public struct ChainVerifier: Sendable {
 
     /// Verifies one batch and returns the head after it. After a fault that is the head as
     /// recorded, so that one fault is not told again of every later batch.
-    private func verify(_ batch: Row, after previous: Head, _ faults: inout [String])
-        async throws(LedgerError) -> Head
-    {
+    private func verify(
+        _ batch: Row, after previous: Head, _ pages: inout Pages, _ faults: inout [String]
+    ) async throws(LedgerError) -> Head {
         let (number, first, last, recordedAt) = try wrapped { () throws(PostgresError) in
             (try batch.int8(0), try batch.int8(1), try batch.int8(2), try batch.int8(3))
         }
@@ -59,7 +58,8 @@ public struct ChainVerifier: Sendable {
         if recordedAt <= previous.recordedAt.milliseconds {
             faults.append("batch \(number) was not recorded after batch \(previous.number)")
         }
-        let rows = try await rows(from: first, through: last, recordedAt, &faults)
+        let rows = try await rows(
+            from: first, through: last, recordedAt, &pages, &faults)
         let head = previous.followed(by: rows, recordedAt: Instant(milliseconds: recordedAt))
         let (digest, root, frontier) = try wrapped { () throws(PostgresError) in
             (try batch.bytes(4), try batch.bytes(5), try batch.bytes(6))
@@ -77,26 +77,18 @@ public struct ChainVerifier: Sendable {
 
     /// The entries of a batch, each verified.
     private func rows(
-        from first: Int64, through last: Int64, _ recordedAt: Int64, _ faults: inout [String]
+        from first: Int64, through last: Int64, _ recordedAt: Int64, _ pages: inout Pages,
+        _ faults: inout [String]
     ) async throws(LedgerError) -> [EntryRow] {
         var rows: [EntryRow] = []
         var next = first
-        while next <= last {
-            let page = try await query(
-                """
-                select \(EntryRow.columns), bucket from ledger.entry \
-                where position >= $1 and position <= $2 order by position, bucket limit \
-                \(ChainVerifier.pageSize)
-                """, [.int8(next), .int8(last)])
-            guard !page.isEmpty else { break }
-            for row in page {
-                let verified = try verify(row, recordedAt, &faults)
-                let position = verified.entry.position.number
-                if position < next { faults.append("position \(position) is taken twice") }
-                note(missing: next, before: position, &faults)
-                rows.append(verified)
-                next = position + 1
-            }
+        while next <= last, let row = try await pages.row(from: next, upTo: last) {
+            let verified = try verify(row, recordedAt, &faults)
+            let position = verified.entry.position.number
+            if position < next { faults.append("position \(position) is taken twice") }
+            note(missing: next, before: position, &faults)
+            rows.append(verified)
+            next = position + 1
         }
         note(missing: next, before: last + 1, &faults)
         return rows
@@ -112,7 +104,7 @@ public struct ChainVerifier: Sendable {
     private func verify(_ row: Row, _ recordedAt: Int64, _ faults: inout [String])
         throws(LedgerError) -> EntryRow
     {
-        let entry = try EntryRow.entry(row)
+        let entry = try EntryRow.entry(row, readsContent: false)
         let (body, digest, bucket) = try wrapped { () throws(PostgresError) in
             (try row.text(13), try row.bytes(14), try row.int8(15))
         }
@@ -128,12 +120,33 @@ public struct ChainVerifier: Sendable {
         }
         return verified
     }
+}
 
-    private func query(_ sql: String, _ parameters: [Parameter]) async throws(LedgerError) -> Rows {
-        do throws(PostgresError) {
-            return try await pool.query(sql, parameters)
-        } catch {
-            throw .database(error)
+/// Entries with their buckets, read in pages that know nothing of batches.
+private struct Pages {
+    private let pool: ConnectionPool
+    private var page: Rows?
+    private var place = 0
+
+    private static let size = 5_000
+
+    init(_ pool: ConnectionPool) { self.pool = pool }
+
+    /// The first row not yet taken that stands up to a position; `nil` when there is none.
+    mutating func row(from first: Int64, upTo last: Int64) async throws(LedgerError) -> Row? {
+        if page.map({ place >= $0.count }) ?? true {
+            page = try await pool.read(
+                """
+                select \(EntryRow.columns), bucket from ledger.entry \
+                where position >= $1 order by position, bucket limit \(Pages.size)
+                """, [.int8(first)])
+            place = 0
         }
+        guard let page, place < page.count else { return nil }
+        let row = page[place]
+        let position = try wrapped { () throws(PostgresError) in try row.int8(0) }
+        guard position <= last else { return nil }
+        place += 1
+        return row
     }
 }

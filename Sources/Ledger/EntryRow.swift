@@ -53,11 +53,13 @@ struct EntryRow: Sendable {
         """
 
     /// Reads a row of `columns`.
-    static func entry(_ row: Row) throws(LedgerError) -> Entry {
+    ///
+    /// - Parameter readsContent: what the body says is left unread when nobody asks.
+    static func entry(_ row: Row, readsContent: Bool = true) throws(LedgerError) -> Entry {
         do throws(PostgresError) {
             let position = Position(try row.int8(0))
-            let body = try row.bytes(13)
-            let content = try content(body, at: position)
+            let content =
+                readsContent ? try content(try row.bytes(13), at: position) : .unreadable(position)
             let event = Event(
                 kind: Kind(try row.text(3)), stream: StreamID(name: try row.text(1)),
                 key: try row.text(4),

@@ -25,7 +25,7 @@ public struct EvidenceReader: Sendable {
     public func pieces(after last: (bucket: Int32, digest: [UInt8])?, atMost count: Int)
         async throws(LedgerError) -> (pieces: [Piece], last: (bucket: Int32, digest: [UInt8])?)
     {
-        let rows = try await query(
+        let rows = try await pool.read(
             """
             select bucket::int, digest, received_at, template, \
             array(select token.token from unnest(tokens) with ordinality as wanted (number, place) \
@@ -51,19 +51,11 @@ public struct EvidenceReader: Sendable {
 
     /// All header segments, by their digest.
     public func certificates() async throws(LedgerError) -> [Fingerprint: [UInt8]] {
-        let rows = try await query("select digest, header from ledger.certificates", [])
+        let rows = try await pool.read("select digest, header from ledger.certificates", [])
         return try wrapped { () throws(PostgresError) in
             var found: [Fingerprint: [UInt8]] = [:]
             for row in rows { found[Fingerprint(bytes: try row.bytes(0))] = try row.bytes(1) }
             return found
-        }
-    }
-
-    private func query(_ sql: String, _ parameters: [Parameter]) async throws(LedgerError) -> Rows {
-        do throws(PostgresError) {
-            return try await pool.query(sql, parameters)
-        } catch {
-            throw .database(error)
         }
     }
 }

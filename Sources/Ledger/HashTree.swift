@@ -26,7 +26,7 @@ struct HashTree: Sendable, Equatable {
 
     /// Adds an entry's digest.
     mutating func append(_ digest: Digest) {
-        var node = SHA256.digest(of: [0] + digest.bytes)
+        var node = HashTree.hash(0, digest, nil)
         var rest = size
         while rest & 1 == 1 {
             node = HashTree.parent(frontier.removeLast(), node)
@@ -47,6 +47,15 @@ struct HashTree: Sendable, Equatable {
     var frontierBytes: [UInt8] { frontier.flatMap(\.bytes) }
 
     private static func parent(_ left: Digest, _ right: Digest) -> Digest {
-        SHA256.digest(of: [1] + left.bytes + right.bytes)
+        hash(1, left, right)
+    }
+
+    private static func hash(_ mark: UInt8, _ first: Digest, _ second: Digest?) -> Digest {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(1 + 2 * Digest.byteCount)
+        bytes.append(mark)
+        first.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        second?.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        return SHA256.digest(of: bytes)
     }
 }

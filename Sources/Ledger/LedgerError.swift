@@ -16,6 +16,8 @@ public enum LedgerError: Error, Equatable, Sendable {
     case unsafe([String])
     /// What is on the record contradicts itself.
     case damaged(String)
+    /// The projections do not become level with the record.
+    case behind
 
     /// Stable across releases; each has a section in the runbook.
     public var code: String {
@@ -27,6 +29,7 @@ public enum LedgerError: Error, Equatable, Sendable {
         case .rolesMissing: "SL014"
         case .unsafe: "SL015"
         case .damaged: "SL016"
+        case .behind: "SL017"
         }
     }
 }
@@ -48,6 +51,7 @@ extension LedgerError: CustomStringConvertible {
             "the database does not keep what the ledger promises: "
                 + reasons.joined(separator: "; ")
         case .damaged(let what): "the record contradicts itself: \(what)"
+        case .behind: "the projections do not become level with the record"
         }
     }
 }

@@ -11,7 +11,7 @@ public struct LedgerReader: Sendable {
 
     /// The newest batch.
     public func head() async throws(LedgerError) -> Head {
-        let rows = try await query(HeadRow.sql, [])
+        let rows = try await pool.read(HeadRow.sql, [])
         return try HeadRow.head(rows)
     }
 
@@ -46,7 +46,7 @@ public struct LedgerReader: Sendable {
     public func position(knownAt instant: Instant)
         async throws(LedgerError) -> (position: Position, isSettled: Bool)
     {
-        let rows = try await query(
+        let rows = try await pool.read(
             """
             select coalesce((select last_position from ledger.batch where recorded_at <= $1 \
             order by number desc limit 1), 0), \
@@ -62,16 +62,8 @@ public struct LedgerReader: Sendable {
         async throws(LedgerError) -> [Entry]
     {
         var entries: [Entry] = []
-        for row in try await query(sql, parameters) { entries.append(try EntryRow.entry(row)) }
+        for row in try await pool.read(sql, parameters) { entries.append(try EntryRow.entry(row)) }
         return entries
-    }
-
-    private func query(_ sql: String, _ parameters: [Parameter]) async throws(LedgerError) -> Rows {
-        do throws(PostgresError) {
-            return try await pool.query(sql, parameters)
-        } catch {
-            throw .database(error)
-        }
     }
 }
 

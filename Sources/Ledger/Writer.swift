@@ -22,6 +22,8 @@ public actor Writer {
         public var patience = Duration.seconds(8)
         /// How far this machine's clock may be ahead of PostgreSQL's. Units: milliseconds.
         public var clockLead: Int64 = 5_000
+        /// How many entries the projections may be behind before appends wait for them.
+        public var projectionLag: Int64 = 20_000
         /// The most streams kept folded in memory.
         public var cachedStreams = 20_000
 
@@ -43,6 +45,7 @@ public actor Writer {
     let draw: @Sendable () -> CustomerNumber
     private let connect: @Sendable () async throws(PostgresError) -> Connection
     private let onAppend: @Sendable (Position, [Entry]) -> Void
+    private let projected: @Sendable () -> Position?
 
     private var waiting: [Waiting] = []
     /// Whether the session and the memory are in use.
@@ -66,11 +69,13 @@ public actor Writer {
     /// - Parameters:
     ///   - clock: the time now.
     ///   - draw: a new random number for a customer or token.
+    ///   - projected: how far the projections are that appends must not leave behind.
     ///   - onAppend: told of every batch that this writer appended.
     public init(
         on loop: EventLoop, limits: Limits = Limits(),
         connect: @escaping @Sendable () async throws(PostgresError) -> Connection,
         clock: @escaping @Sendable () -> Instant, draw: @escaping @Sendable () -> CustomerNumber,
+        projected: @escaping @Sendable () -> Position? = { nil },
         onAppend: @escaping @Sendable (Position, [Entry]) -> Void
     ) {
         self.loop = loop
@@ -79,6 +84,7 @@ public actor Writer {
         self.clock = clock
         self.draw = draw
         self.onAppend = onAppend
+        self.projected = projected
         memory = WriterMemory(limit: limits.cachedStreams)
     }
 
@@ -139,6 +145,7 @@ public actor Writer {
 
     private func drain() async {
         while !waiting.isEmpty {
+            await waitForProjections()
             let group = takeGroup()
             let deadline = max(
                 group[0].since + limits.patience, .now + limits.patience / 8)
@@ -159,6 +166,16 @@ public actor Writer {
         let group = Array(waiting.prefix(count))
         waiting.removeFirst(count)
         return group
+    }
+
+    /// Lets the projections come nearer, for a bounded time: who waits here holds nobody's lock.
+    private func waitForProjections() async {
+        let deadline = ContinuousClock.now + limits.patience
+        while let head = memory.head?.position.number, let reached = projected()?.number,
+            head - reached > limits.projectionLag, ContinuousClock.now < deadline
+        {
+            try? await loop.sleep(for: .milliseconds(20))
+        }
     }
 
     /// Writes a group, and when one item of it cannot be stored the others without it.

@@ -82,7 +82,7 @@ struct ClusterFiles: Sendable {
     private static let settings = """
 
         # For a private server beside one daemon.
-        max_connections = 200
+        max_connections = 400
         shared_buffers = 256MB
         min_wal_size = 256MB
         max_wal_size = 2GB

@@ -28,9 +28,11 @@ struct Server {
                     guard Self.refusals.contains(where: said.contains) else {
                         throw .programFailed("postgres", status: 1, output: said)
                     }
-                    // Processes of a server that was killed are still ending.
+                    // Processes of a server that was killed are still ending, or nobody has
+                    // collected its first one, whose lock file then never goes by itself.
                     refusals += 1
-                    if refusals % 20 == 0 { clearRemains() }
+                    let isLocked = said.contains(Self.lockRefusal)
+                    if isLocked || refusals % 20 == 0 { clearRemains() }
                     started = nil
                 }
             } else {
@@ -85,9 +87,11 @@ struct Server {
     }
 
     /// What the server says while a server that was killed is not quite gone.
-    private static let refusals = ["is still in use", "postmaster.pid\" already exists"]
+    private static let refusals = ["is still in use", lockRefusal]
+    /// Said of `postmaster.pid` and of the socket's lock file alike.
+    private static let lockRefusal = "\" already exists"
 
-    /// Ends what a dead server left behind, and removes its lock file, which would go on to
+    /// Ends what a dead server left behind, and removes its lock files, which would go on to
     /// refuse us if its process was never collected or another one has got its number.
     ///
     /// The server also finds its predecessor's processes by their shared memory, whose key
@@ -95,6 +99,7 @@ struct Server {
     private func clearRemains() {
         guard Postmaster(data: files.data) == nil else { return }
         unlink(files.data + "/postmaster.pid")
+        unlink(socketDirectory + "/.s.PGSQL.5432.lock")
         for process in Postmaster.orphans(of: files.data) {
             log("ending process \(process), left over by a PostgreSQL server that was killed")
             kill(process, SIGQUIT)

@@ -15,6 +15,7 @@ public actor Projector {
     private let loop: EventLoop
     private let clock: @Sendable () -> Instant
     private let lag: Gauge
+    private let checkpoints: Checkpoints
     private var isAwake = false
     private var hasSteppedBack = false
     private var sleeper: CheckedContinuation<Void, Never>?
@@ -32,13 +33,15 @@ public actor Projector {
     /// A projector that reads with `reader` and writes through `pool`.
     public init(
         _ projection: any Projection, reader: LedgerReader, pool: ConnectionPool,
-        on loop: EventLoop, lag: Gauge, clock: @escaping @Sendable () -> Instant
+        on loop: EventLoop, lag: Gauge, checkpoints: Checkpoints = Checkpoints(),
+        clock: @escaping @Sendable () -> Instant
     ) {
         self.projection = projection
         self.reader = reader
         self.pool = pool
         self.loop = loop
         self.lag = lag
+        self.checkpoints = checkpoints
         self.clock = clock
     }
 
@@ -91,10 +94,13 @@ public actor Projector {
     private func step() async throws(LedgerError) -> Int {
         var most = 0
         for generation in try await generations() {
-            let entries = try await reader.entries(
-                after: generation.checkpoint, atMost: Projector.stepSize)
+            let entries = Projector.contiguous(
+                try await reader.entries(
+                    after: generation.checkpoint, atMost: Projector.stepSize),
+                after: generation.checkpoint)
             if generation.isLive {
                 lag.set(Double(entries.count))
+                checkpoints.note(projection.name, at: generation.checkpoint)
             } else if entries.count < Projector.stepSize {
                 try await flip(to: generation, after: entries)
                 return Projector.stepSize
@@ -106,6 +112,16 @@ public actor Projector {
             most = max(most, entries.count)
         }
         return most
+    }
+
+    /// The entries up to the first hole: where a hole can be seen, what fills it comes later.
+    private static func contiguous(_ entries: [Entry], after checkpoint: Position) -> [Entry] {
+        var next = checkpoint.number
+        return Array(
+            entries.prefix { entry in
+                next += 1
+                return entry.position.number == next
+            })
     }
 
     private struct Generation {

@@ -44,6 +44,16 @@ struct EvidenceTemplateTests {
     }
 
     @Test(
+        "keeps in place what no table of tokens could hold",
+        arguments: [String(repeating: "7", count: 256), "\u{0}"])
+    func unkeepable(token: String) throws {
+        let text = Array(try Sample().transaction(["appAccountToken": "\"\(token)\""]).utf8)
+        let template = EvidenceTemplate.make(text)
+        #expect(template.tokens == [])
+        #expect(try restored(template) == text)
+    }
+
+    @Test(
         "is raw for text that it cannot reproduce", arguments: ["", "a", "a.b.c", "no text at all"])
     func raw(text: String) throws {
         let template = EvidenceTemplate.make(Array(text.utf8))

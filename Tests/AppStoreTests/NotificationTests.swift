@@ -141,6 +141,8 @@ struct NotificationTests {
         for changes in [
             ["notificationUUID": nil], ["notificationUUID": "\"\""], ["notificationType": nil],
             ["data": nil], ["data": "[]"], ["notificationType": "{}"], ["data": "7"],
+            ["notificationUUID": "\"\\u0000\""],
+            ["notificationUUID": "\"\(String(repeating: "u", count: 256))\""],
         ] as [[String: String?]] {
             #expect(sample.notify(try sample.notification(changes)).reason == "unparsable")
         }

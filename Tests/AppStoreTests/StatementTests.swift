@@ -101,6 +101,9 @@ struct StatementTests {
             (["transactionId": "1.5"], "transactionId"),
             (["isUpgraded": "\"maybe\""], "isUpgraded"),
             (["signedDate": "\"x\""], "signedDate"), (["commitmentInfo": "1"], "commitmentInfo"),
+            (["storefront": "\"\\u0000\""], "storefront"),
+            (["transactionId": "\"1/2\""], "transactionId"),
+            (["appAccountToken": "\"\(String(repeating: "7", count: 256))\""], "appAccountToken"),
             (["commitmentInfo": "{\"billingPeriodNumber\":[]}"], "commitmentInfo.billingPeriod"),
         ] as [([String: String?], String)] {
             let outcome = sample.state(try sample.transaction(changes))

@@ -31,7 +31,7 @@ struct VerifierTests {
         #expect(jws.payloadDigest == SHA256.digest(of: payload))
         #expect(jws.signedAt == Instant(milliseconds: 1_749_999_990_000))
         #expect(text.hasPrefix(String(decoding: jws.header, as: UTF8.self) + "."))
-        #expect(jws.headerDigest == SHA256.digest(of: jws.header))
+        #expect(jws.signers.header == SHA256.digest(of: jws.header))
         #expect(!jws.isNonCanonical)
     }
 

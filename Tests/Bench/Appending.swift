@@ -50,6 +50,8 @@ struct Appending {
                     bareSeconds / ourSeconds, .atLeast(0.85)),
             ]
             if period == 1 { figures.append(try hashing(entries, ourSeconds)) }
+            figures.append(
+                Figure("append, \(name): entries a batch", try await loop.entriesPerBatch().short))
         }
         await inProcess.writer.close()
         await loop.close()

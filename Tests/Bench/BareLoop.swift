@@ -47,6 +47,13 @@ struct BareLoop {
         return (entries, start.secondsSince)
     }
 
+    /// How many entries a batch of the writer has on average.
+    func entriesPerBatch() async throws -> Double {
+        try await source.query(
+            "select coalesce(avg(last_position - first_position + 1), 0)::float8 from ledger.batch"
+        ).only().double(0)
+    }
+
     private mutating func nextTransaction() async throws -> ([Statement], Int)? {
         let rows = try await source.query(
             """

@@ -1,4 +1,5 @@
 import Domain
+import TestLives
 import Testing
 
 @Suite("A recorded body")
@@ -16,6 +17,41 @@ struct CodecTests {
         #expect(try Event.Content(body: json) == golden.content)
         #expect(
             String(decoding: golden.content.body.canonicalBytes(), as: UTF8.self) == golden.body)
+    }
+
+    /// Every form that is recorded.
+    private enum Form: String, CaseIterable {
+        case notice, transaction, renewal, confirmation, tokenLink, binding, presentation
+        case grant, grantEnd, merge, unmerge, settings, catalog
+
+        /// The form of a content; a new case needs a form, and with it an example below.
+        init?(_ content: Event.Content) {
+            switch content {
+            case .notice: self = .notice
+            case .transaction: self = .transaction
+            case .renewal: self = .renewal
+            case .confirmation: self = .confirmation
+            case .tokenLink: self = .tokenLink
+            case .binding: self = .binding
+            case .presentation: self = .presentation
+            case .grant: self = .grant
+            case .grantEnd: self = .grantEnd
+            case .merge: self = .merge
+            case .unmerge: self = .unmerge
+            case .settings: self = .settings
+            case .catalog: self = .catalog
+            case .unrecognized, .unreadable: return nil
+            }
+        }
+    }
+
+    @Test("has an example here, whatever its form, and begins with the form's name")
+    func everyForm() {
+        for form in Form.allCases {
+            let bodies = CodecTests.golden.filter { Form($0.content) == form }.map(\.body)
+            #expect(!bodies.isEmpty, "\(form) has no example")
+            for body in bodies { #expect(body.hasPrefix("{\"\(form.rawValue)\":")) }
+        }
     }
 
     @Test("of a later edition is kept as it is")
@@ -40,6 +76,10 @@ struct CodecTests {
             (#"{"catalog":{"products":{"a":{"kind":"x","entitlements":[1]}}}}"#, "entitlements"),
             (#"{"renewal":{"originalTransactionId":1}}"#, "originalTransactionId"),
             (#"{"transaction":[]}"#, "transactionId"),
+            (#"{"grant":{"id":"a","entitlement":"pro","from":1}}"#, "reason"),
+            (#"{"grantEnd":{"id":"a"}}"#, "at"),
+            (#"{"merge":{"at":1}}"#, "into"),
+            (#"{"unmerge":{"into":1,"at":"1"}}"#, "at"),
         ]
         for (text, member) in refused {
             let json = try JSON.parse(text)
@@ -126,7 +166,35 @@ struct CodecTests {
                 + #""entitlements":["pro"],"kind":"nonRenewing"},"pro":{"entitlements":["pro","#
                 + #""plus"],"group":"G1","kind":"autoRenewable","level":1,"plan":"P1M"}}}}"#,
             content: .catalog(goldenCatalog)),
+        Golden(
+            testDescription: "catalogue from an instant on",
+            body: #"{"catalog":{"products":{},"validFrom":3}}"#,
+            content: .catalog(CatalogChange(products: [:], validFrom: Instant(milliseconds: 3)))),
+        Golden(
+            testDescription: "grant",
+            body: #"{"grant":{"entitlement":"pro","from":1,"id":"grant_a","reason":"apology","#
+                + #""until":2}}"#,
+            content: .grant(goldenGrant(until: Instant(milliseconds: 2)))),
+        Golden(
+            testDescription: "grant without end",
+            body: #"{"grant":{"entitlement":"pro","from":1,"id":"grant_a","reason":"apology"}}"#,
+            content: .grant(goldenGrant(until: nil))),
+        Golden(
+            testDescription: "grant's end", body: #"{"grantEnd":{"at":4,"id":"grant_a"}}"#,
+            content: .grantEnd(GrantEnd(id: "grant_a", at: Instant(milliseconds: 4)))),
+        Golden(
+            testDescription: "merge", body: #"{"merge":{"at":4,"into":2}}"#,
+            content: .merge(Merge(into: CustomerNumber(2), at: Instant(milliseconds: 4)))),
+        Golden(
+            testDescription: "unmerge", body: #"{"unmerge":{"at":5,"into":2}}"#,
+            content: .unmerge(Merge(into: CustomerNumber(2), at: Instant(milliseconds: 5)))),
     ]
+
+    private static func goldenGrant(until: Instant?) -> Grant {
+        Grant(
+            id: "grant_a", entitlement: "pro", from: Instant(milliseconds: 1), until: until,
+            reason: "apology")
+    }
 
     private static var goldenTransaction: TransactionStatement {
         var statement = TransactionStatement(

@@ -1,4 +1,5 @@
 import Domain
+import TestLives
 import Testing
 
 @Suite("The order of arrival")

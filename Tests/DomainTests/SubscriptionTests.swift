@@ -1,4 +1,5 @@
 import Domain
+import TestLives
 import Testing
 
 @Suite("A subscription")
@@ -108,14 +109,14 @@ struct SubscriptionTests {
     func lastWord() {
         var line = months(3).told
         let (two, three) = (CustomerNumber(2), CustomerNumber(3))
-        line.bindings = [
-            LineBinding(customer: two, from: at("2025-03-10")),
-            LineBinding(customer: three, from: at("2025-02-10")),
+        line.claims = [
+            .binding(LineBinding(customer: two, from: at("2025-03-10"))),
+            .binding(LineBinding(customer: three, from: at("2025-02-10"))),
         ]
         let tenures = line.tenures([:], testSettings)
         #expect(tenures.map(\.customer) == [CustomerNumber(1), three])
         #expect(tenures.map(\.from) == [at("2025-01-01"), at("2025-02-10")])
-        line.bindings.append(LineBinding(customer: two, from: nil))
+        line.claims.append(.binding(LineBinding(customer: two, from: nil)))
         #expect(line.tenures([:], testSettings).map(\.customer) == [two])
     }
 

@@ -8,6 +8,9 @@ enum Command: String, CaseIterable, Sendable {
     case timeline
     case replay
     case verify
+    case quarantineList = "quarantine list"
+    case quarantineShow = "quarantine show"
+    case quarantineReprocess = "quarantine reprocess"
     case keysCreate = "keys create"
     case keysList = "keys list"
     case keysRevoke = "keys revoke"

@@ -32,7 +32,7 @@ enum CommandTable {
                         summary: "record the file's settings where they differ, valid from now"),
                 ]),
             CommandForm(command: .migrate, summary: "bring the schema up to date"),
-        ] + imports + answers + records + keys + [
+        ] + imports + answers + records + quarantine + keys + [
             CommandForm(
                 command: .doctor,
                 summary: "check configuration, database, clock, certificates and disk",
@@ -112,6 +112,27 @@ enum CommandTable {
             command: .verify,
             summary: "recompute the digests and verify every kept signature again",
             notes: "Ends with 3 when something does not agree."),
+    ]
+
+    private static let quarantine = [
+        CommandForm(
+            command: .quarantineList, summary: "what was received and not believed",
+            options: [
+                OptionForm(
+                    name: "reason", value: .text("REASON"), repeatable: true,
+                    summary: "for this reason alone; may be repeated")
+            ]),
+        CommandForm(
+            command: .quarantineShow, summary: "one piece of evidence and why it is there",
+            arguments: [
+                ArgumentForm(name: "DIGEST", summary: "its SHA-256, or how that begins")
+            ]),
+        CommandForm(
+            command: .quarantineReprocess, summary: "judge it again, as configured now",
+            arguments: [
+                ArgumentForm(
+                    name: "DIGEST", count: .any, summary: "these alone (default: everything held)")
+            ]),
     ]
 
     private static let roles = ["ingest", "read", "analyst", "operate"]

@@ -13,9 +13,14 @@ struct Asking {
     }
 
     func run() async throws(DaemonError) -> ExitCode {
-        try await Commands.withGround(configuration) { ground throws(DaemonError) in
-            let question = try await question(ground)
+        // What is asked badly is refused before a database is started for it.
+        let (asked, instant) = try question()
+        return try await Commands.withGround(configuration) { ground throws(DaemonError) in
+            var question = asked
             do throws(LedgerError) {
+                if let instant {
+                    question.knownAt = try await ground.reader.position(knownAt: instant).position
+                }
                 let view = try await ground.answers.view(question)
                 if invocation.command == .timeline {
                     tell(try await Timeline.entries(of: view, ground.reader))
@@ -29,7 +34,8 @@ struct Asking {
         }
     }
 
-    private func question(_ ground: Ground) async throws(DaemonError) -> Question {
+    /// The question, and the instant as known at which it is asked.
+    private func question() throws(DaemonError) -> (Question, Instant?) {
         var question = Question(customer: invocation.arguments[0], at: SystemClock.now)
         do throws(Problem) {
             question.customer = try Reading.customer(invocation.arguments[0])
@@ -38,18 +44,17 @@ struct Asking {
             }
             if let text = invocation.value("at") { question.at = try Reading.instant(text, "--at") }
             question.app = invocation.value("app")
-            if let position = invocation.position("as-known-position") {
-                question.knownAt = Position(position)
-            } else if let text = invocation.value("as-known-at") {
-                let instant = try Reading.instant(text, "--as-known-at")
-                question.knownAt = try await reading { () throws(LedgerError) in
-                    try await ground.reader.position(knownAt: instant).position
-                }
+            question.knownAt = invocation.position("as-known-position").map(Position.init)
+            let instant = try invocation.value("as-known-at").map { text throws(Problem) in
+                try Reading.instant(text, "--as-known-at")
             }
+            guard question.knownAt == nil || instant == nil else {
+                throw .badRequest("--as-known-at and --as-known-position exclude each other")
+            }
+            return (question, instant)
         } catch {
             throw .badQuestion(error.detail)
         }
-        return question
     }
 
     private func tell(_ verdicts: Verdicts, _ question: Question, _ position: Position) {

@@ -38,7 +38,7 @@ struct Importing {
     func run() async throws(DaemonError) -> ExitCode {
         let interpreter = try configuration.interpreter()
         let ground = try await Ground.open(configuration, migrate: true)
-        let writer = ground.writer { _, _ in }
+        let writer = ground.writer()
         let progress = Progress("import", unit: "lines")
         var tally = Tally()
         do throws(DaemonError) {

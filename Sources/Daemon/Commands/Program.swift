@@ -32,9 +32,15 @@ public enum Program {
             complain("\(error)")
             return .usage
         }
+        guard setLogLevel(for: invocation.command) else { return .usage }
+        // The daemon ends in its own order.
+        if invocation.command != .serve { Interruption.watch() }
         do throws(DaemonError) {
-            return try await run(invocation, configuration)
+            let code = try await run(invocation, configuration)
+            Interruption.yield()
+            return code
         } catch {
+            Interruption.yield()
             complain("subledger: \(error.code) \(error)")
             switch error {
             case .settingsDiffer, .fileUnusable, .badQuestion: return .usage
@@ -55,11 +61,29 @@ public enum Program {
         case .entitlements, .timeline:
             return try await Asking(invocation, configuration).run()
         case .replay: return try await Replaying(invocation, configuration).run()
+        case .quarantineList, .quarantineShow, .quarantineReprocess:
+            return try await QuarantineCommands(invocation, configuration).run()
         case .keysCreate, .keysList, .keysRevoke:
             return try await KeyCommands(invocation, configuration).run()
         case .verify: return try await Verifying(invocation, configuration).run()
         case .doctor: return await Doctor(invocation, configuration).run()
         }
+    }
+
+    /// A command's results need no account of how it got them; the daemon's keepers want one.
+    private static func setLogLevel(for command: Command) -> Bool {
+        let name = ProcessInfo.processInfo.environment["SUBLEDGER_LOG_LEVEL"] ?? ""
+        guard !name.isEmpty else {
+            Log.standard.setMinimum(command == .serve ? .info : .warning)
+            return true
+        }
+        guard let level = LogLevel(rawValue: name) else {
+            let known = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
+            complain("SUBLEDGER_LOG_LEVEL is one of \(known), not \"\(name)\"")
+            return false
+        }
+        Log.standard.setMinimum(level)
+        return true
     }
 
     /// Writes a line to standard error.

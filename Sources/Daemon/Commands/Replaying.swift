@@ -15,11 +15,14 @@ struct Replaying {
     }
 
     func run() async throws(DaemonError) -> ExitCode {
-        try await Commands.withGround(configuration) { ground throws(DaemonError) in
-            let filter = try await filter(ground)
-            let kinds = Set(invocation.values("kind"))
+        // What is asked badly is refused before a database is started for it.
+        let (asked, customer, instant) = try filter()
+        let kinds = Set(invocation.values("kind"))
+        return try await Commands.withGround(configuration) { ground throws(DaemonError) in
+            var filter = asked
             do throws(LedgerError) {
-                let last = try await last(ground)
+                if let customer { filter.customer = try await ground.answers.streams(of: customer) }
+                let last = try await last(ground, knownAt: instant)
                 var after = Position((invocation.position("from") ?? 1) - 1)
                 while true {
                     let page = try await ground.reader.entries(
@@ -37,20 +40,23 @@ struct Replaying {
         }
     }
 
-    private func last(_ ground: Ground) async throws(LedgerError) -> Position {
+    private func last(_ ground: Ground, knownAt instant: Instant?)
+        async throws(LedgerError) -> Position
+    {
         let head = try await ground.reader.head().position
         var last = min(head, invocation.position("to").map(Position.init) ?? head)
-        if let text = invocation.value("as-known-at"), let instant = Instant(text) {
+        if let instant {
             last = min(last, try await ground.reader.position(knownAt: instant).position)
         }
         return last
     }
 
-    private func filter(_ ground: Ground) async throws(DaemonError) -> EntryFilter {
+    /// Which entries, of which customer, and as known at which instant.
+    private func filter() throws(DaemonError) -> (EntryFilter, String?, Instant?) {
         var filter = EntryFilter()
         do throws(Problem) {
-            if let text = invocation.value("as-known-at") {
-                _ = try Reading.instant(text, "--as-known-at")
+            let instant = try invocation.value("as-known-at").map { text throws(Problem) in
+                try Reading.instant(text, "--as-known-at")
             }
             if let line = invocation.value("line") {
                 let parts = line.split(separator: "/", maxSplits: 1).map(String.init)
@@ -60,15 +66,12 @@ struct Replaying {
                 filter.stream = .line(
                     try Reading.environment(parts[0]), try Reading.original(parts[1]))
             }
-            if let customer = invocation.value("customer") {
-                let id = try Reading.customer(customer)
-                filter.customer = try await reading { () throws(LedgerError) in
-                    try await ground.answers.streams(of: id)
-                }
+            let customer = try invocation.value("customer").map { id throws(Problem) in
+                try Reading.customer(id)
             }
+            return (filter, customer, instant)
         } catch {
             throw .badQuestion(error.detail)
         }
-        return filter
     }
 }

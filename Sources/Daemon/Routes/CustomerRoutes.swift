@@ -8,9 +8,12 @@ import Operation
 
 /// Questions about customers and lines.
 struct CustomerRoutes: Sendable {
-    let answers: AnswerReader
-    let reader: LedgerReader
-    let loop: EventLoop
+    let questions: QuestionReader
+
+    private var answers: AnswerReader { questions.answers }
+    private var reader: LedgerReader { questions.reader }
+    /// The most customers in one question.
+    private static let bulkLimit = 1_000
 
     var routes: [Route] {
         [
@@ -18,27 +21,15 @@ struct CustomerRoutes: Sendable {
             Route("GET", "/v1/customers/{customer}/entitlements/{name}", .read, entitlement),
             Route("GET", "/v1/customers/{customer}/lines", .read, lines),
             Route("GET", "/v1/customers/{customer}/timeline", .read, timeline),
-            Route("GET", "/v1/lines/{environment}/{id}", .read, line),
+            Route("POST", "/v1/entitlements", .read, bulk),
+            Route("GET", "/v1/customers/{customer}/export", .operate, export),
         ]
     }
-
-    /// What the parameters of a read say.
-    struct Asked {
-        var question: Question
-        /// Whether as-known answers can still grow; `nil` when it was not asked by an instant.
-        var isSettled: Bool?
-        var isPinned: Bool
-    }
-
-    static let parameters: Set<String> = [
-        "environment", "at", "asKnownAt", "asKnownPosition", "app", "atLeast",
-    ]
 
     @Sendable private func entitlements(_ request: Request, _ path: [String])
         async throws(Problem) -> Response
     {
-        let (asked, view) = try await view(request, path[0])
-        let verdicts = view.verdicts(at: asked.question.at)
+        let (asked, view, verdicts) = try await questions.verdicts(request, path[0])
         let rendered = verdicts.entitlements.map { JSON.Member($0.name, $0.rendered) }
         return answer(request, asked, view, verdicts, [.init("entitlements", .object(rendered))])
     }
@@ -46,22 +37,79 @@ struct CustomerRoutes: Sendable {
     @Sendable private func entitlement(_ request: Request, _ path: [String])
         async throws(Problem) -> Response
     {
-        let (asked, view) = try await view(request, path[0])
-        let verdicts = view.verdicts(at: asked.question.at)
+        let (asked, view, verdicts) = try await questions.verdicts(request, path[0])
         let found = verdicts.entitlements.first { $0.name == path[1] } ?? .never(path[1])
         return answer(
             request, asked, view, verdicts,
             [.init("entitlement", .string(path[1]))] + (found.rendered.members ?? []))
     }
 
+    @Sendable private func bulk(_ request: Request, _: [String]) async throws(Problem) -> Response {
+        let json = try Reading.object(request, members: ["customers"])
+        var customers: [String] = []
+        for customer in try Reading.texts(json, "customers") {
+            customers.append(try Reading.customer(customer))
+        }
+        guard !customers.isEmpty, customers.count <= CustomerRoutes.bulkLimit else {
+            throw .badRequest("`customers` must name 1 to \(CustomerRoutes.bulkLimit) customers")
+        }
+        let query = try Reading.query(request, allowed: QuestionReader.parameters)
+        var asked = try await questions.asked(query, customer: customers[0])
+        // All of one post are answered as of one position.
+        let head = try await questions.head()
+        asked.question.knownAt = asked.question.knownAt ?? head
+        var answers: [JSON] = []
+        for customer in customers {
+            asked.question.customer = customer
+            let question = asked.question
+            let view = try await reading { () throws(LedgerError) in
+                try await self.answers.view(question)
+            }
+            let verdicts = view.verdicts(at: question.at)
+            let rendered = verdicts.entitlements.map { JSON.Member($0.name, $0.rendered) }
+            answers.append(
+                .object(
+                    frame(asked, view) + [
+                        .init("entitlements", .object(rendered)),
+                        .init("freshUntil", .moment(verdicts.freshUntil)),
+                    ]))
+        }
+        let position = asked.question.knownAt ?? head
+        return .json(
+            .object([
+                .init("entitlements", .array(answers)), .init("next", .null),
+                .init("position", .integer(position.number)),
+            ]))
+    }
+
+    @Sendable private func export(_ request: Request, _ path: [String]) async throws(Problem)
+        -> Response
+    {
+        let (asked, view) = try await questions.view(request, path[0])
+        let (entries, names) = try await reading { () throws(LedgerError) in
+            let tokens = Set(view.holdings.links.filter { $0.value == view.number }.keys)
+            return (
+                try await Timeline.entries(of: view, reader),
+                try await answers.names(of: tokens.union(view.number.map { [$0] } ?? []))
+            )
+        }
+        let tokens = names.filter { $0.key != view.number }.values.sorted()
+        return .json(
+            .object(
+                frame(asked, view) + [
+                    .init("number", .figure(view.number?.number)),
+                    .init("tokens", .array(tokens.map(JSON.string))),
+                    .init("entries", .array(entries.map(\.rendered))),
+                ]))
+    }
+
     @Sendable private func lines(_ request: Request, _ path: [String]) async throws(Problem)
         -> Response
     {
-        let (asked, view) = try await view(request, path[0])
+        let (asked, view) = try await questions.view(request, path[0])
         let at = asked.question.at
         let mine = view.holdings.lines.filter { line in
-            line.tenures(view.holdings.links, view.holdings.settings)
-                .contains { $0.customer == view.number }
+            view.owns(line, at: nil)
         }
         let owners = mine.flatMap { $0.tenures(view.holdings.links, view.holdings.settings) }
         let names = try await names(Set(owners.map(\.customer)))
@@ -79,7 +127,7 @@ struct CustomerRoutes: Sendable {
     @Sendable private func timeline(_ request: Request, _ path: [String]) async throws(Problem)
         -> Response
     {
-        let (asked, view) = try await view(request, path[0])
+        let (asked, view) = try await questions.view(request, path[0])
         let entries = try await reading { () throws(LedgerError) in
             try await Timeline.entries(of: view, reader)
         }
@@ -97,105 +145,34 @@ struct CustomerRoutes: Sendable {
             request, asked, view, .none, [.init("timeline", .array(told)), .init("next", .null)])
     }
 
-    @Sendable private func line(_ request: Request, _ path: [String]) async throws(Problem)
-        -> Response
-    {
-        let environment = try Reading.environment(path[0])
-        let original = try Reading.original(path[1])
-        let query = try Reading.query(
-            request, allowed: CustomerRoutes.parameters.subtracting(["environment", "app"]))
-        var asked = try await asked(query, customer: "")
-        asked.question.environment = environment
-        let known = asked.question.knownAt
-        let found = try await reading { () throws(LedgerError) in
-            try await answers.line(environment, original, knownAt: known)
-        }
-        guard let found else { throw .unknown("the line \(environment.name)/\(original)") }
-        let owners = found.line.tenures(found.links, found.settings).map(\.customer)
-        let answer = LineAnswer(
-            line: found.line, links: found.links, settings: found.settings,
-            position: found.position, names: try await names(Set(owners)))
-        return .json(answer.rendered(at: asked.question.at))
-    }
-
     private func names(_ numbers: Set<CustomerNumber>) async throws(Problem)
         -> [CustomerNumber: String]
     {
         try await reading { () throws(LedgerError) in try await answers.names(of: numbers) }
     }
 
-    private func view(_ request: Request, _ customer: String) async throws(Problem)
-        -> (Asked, CustomerView)
-    {
-        let query = try Reading.query(request, allowed: CustomerRoutes.parameters)
-        let asked = try await asked(query, customer: Reading.customer(customer))
-        let view = try await reading { () throws(LedgerError) in
-            try await answers.view(asked.question)
-        }
-        return (asked, view)
-    }
-
-    /// Reads the parameters, and waits for the position that the read must be level with.
-    private func asked(_ query: [String: String], customer: String) async throws(Problem) -> Asked {
-        var question = Question(customer: customer, at: SystemClock.now)
-        if let name = query["environment"] { question.environment = try Reading.environment(name) }
-        if let text = query["at"] { question.at = try Reading.instant(text, "at") }
-        question.app = query["app"]
-        if let least = try Reading.number(query, "atLeast", 0...Int64.max) {
-            try await wait(for: Position(least))
-        }
-        guard query["asKnownAt"] == nil || query["asKnownPosition"] == nil else {
-            throw .badRequest("`asKnownAt` and `asKnownPosition` exclude each other")
-        }
-        if let number = try Reading.number(query, "asKnownPosition", 0...Int64.max) {
-            let head = try await head()
-            guard number <= head.number else {
-                throw .badRequest("`asKnownPosition` is beyond the head, which is at \(head)")
-            }
-            question.knownAt = Position(number)
-            return Asked(question: question, isSettled: nil, isPinned: true)
-        }
-        if let text = query["asKnownAt"] {
-            let instant = try Reading.instant(text, "asKnownAt")
-            let known = try await reading { () throws(LedgerError) in
-                try await reader.position(knownAt: instant)
-            }
-            question.knownAt = known.position
-            return Asked(question: question, isSettled: known.isSettled, isPinned: true)
-        }
-        return Asked(question: question, isSettled: nil, isPinned: false)
-    }
-
-    private func head() async throws(Problem) -> Position {
-        try await reading { () throws(LedgerError) in try await answers.head() }
-    }
-
-    private func wait(for position: Position) async throws(Problem) {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while true {
-            let head = try await head()
-            if head >= position { return }
-            guard ContinuousClock.now < deadline else { throw .notReached(head) }
-            try? await loop.sleep(for: .milliseconds(50))
-        }
-    }
-
-    /// The frame around what was asked.
-    private func answer(
-        _ request: Request, _ asked: Asked, _ view: CustomerView, _ verdicts: Verdicts,
-        _ members: [JSON.Member]
-    ) -> Response {
-        let question = asked.question
+    /// What every answer about a customer begins with.
+    private func frame(_ asked: Asked, _ view: CustomerView) -> [JSON.Member] {
         var frame: [JSON.Member] = [
-            .init("customer", .string(question.customer)),
-            .init("environment", .string(question.environment.name)),
-            .init("at", .moment(question.at)),
+            .init("customer", .string(asked.question.customer)),
+            .init("environment", .string(asked.question.environment.name)),
+            .init("at", .moment(asked.question.at)),
             .init("position", .integer(view.position.number)),
         ]
         if asked.isPinned {
             frame.append(.init("asKnownPosition", .integer(view.position.number)))
         }
         if let isSettled = asked.isSettled { frame.append(.init("settled", .bool(isSettled))) }
+        return frame
+    }
+
+    /// The whole answer around what was asked.
+    private func answer(
+        _ request: Request, _ asked: Asked, _ view: CustomerView, _ verdicts: Verdicts,
+        _ members: [JSON.Member]
+    ) -> Response {
+        let question = asked.question
+        var frame = frame(asked, view)
         frame += members
         frame.append(.init("freshUntil", .moment(verdicts.freshUntil)))
         let tag = CustomerRoutes.tag(request.path, question, view, verdicts)
@@ -215,23 +192,5 @@ struct CustomerRoutes: Sendable {
             String(verdicts.freshSince?.milliseconds ?? 0),
         ]
         return "\"" + SHA256.digest(of: parts.joined(separator: "\n")).description.prefix(32) + "\""
-    }
-}
-
-/// A customer's entries, in the order in which they happened.
-enum Timeline {
-    static func entries(
-        of view: CustomerView, _ reader: LedgerReader
-    ) async throws(LedgerError) -> [Entry] {
-        let mine = view.holdings.lines.filter { line in
-            line.tenures(view.holdings.links, view.holdings.settings)
-                .contains { $0.customer == view.number }
-        }
-        let tokens = view.holdings.links.filter { $0.value == view.number }.keys
-        let streams = mine.map(\.stream) + tokens.map(StreamID.token)
-        let entries = try await reader.entries(of: streams.sorted(), upTo: view.position)
-        return entries.sorted {
-            ($0.event.occurredAt, $0.position) < ($1.event.occurredAt, $1.position)
-        }
     }
 }

@@ -11,6 +11,7 @@ struct FeedRoutes: Sendable {
     let answers: AnswerReader
     let reader: LedgerReader
     let loop: EventLoop
+    let ending: Ending
     let signer: HeadSigner
 
     var routes: [Route] {
@@ -40,7 +41,7 @@ struct FeedRoutes: Sendable {
                         after: after, upTo: head, atMost: limit, filter: filter)
                 )
             }
-            if found.isEmpty, ContinuousClock.now < deadline {
+            if found.isEmpty, ContinuousClock.now < deadline, !ending.hasBegun {
                 try? await loop.sleep(for: .milliseconds(100))
                 continue
             }

@@ -11,6 +11,8 @@ import Postgres
 /// The doors for evidence and for commands about ownership.
 struct IngestRoutes: Sendable {
     let interpreter: Interpreter
+    /// What the authorities are asked through; `nil` when they are not.
+    let checks: OnlineChecks?
     let writer: Ledger.Writer
     let held: HeldStore
     let samples: Samples
@@ -41,10 +43,11 @@ struct IngestRoutes: Sendable {
         } catch {
             throw refusals.note(peer) ? error : .tooMany
         }
-        let outcome = interpreter.notification(signed, receivedAt: SystemClock.now)
-        switch outcome {
+        let now = SystemClock.now
+        switch await confirmed(interpreter.notification(signed, receivedAt: now)) {
         case .observation(let observation, let evidence):
             let appended = try await record(observation, evidence, presenter: nil)
+            if let notice = observation.notice { alert(notice, isNew: appended.count > 0) }
             return .json(
                 JSON(members: [
                     "position": .integer(appended.position.number),
@@ -52,7 +55,7 @@ struct IngestRoutes: Sendable {
                     "duplicate": .bool(appended.count == 0),
                 ]))
         case .held(let reason, let detail, let evidence):
-            try await hold(evidence, reason, detail, source: .notification)
+            try await hold(evidence, reason, detail, source: .notification, receivedAt: now)
             let head = try await self.head()
             return .json(
                 JSON(members: [
@@ -95,7 +98,7 @@ struct IngestRoutes: Sendable {
         var results: [JSON] = []
         var position = Position.start
         for (text, outcome) in outcomes {
-            let (result, at) = try await item(text, outcome, presenter)
+            let (result, at) = try await item(text, await confirmed(outcome), presenter, now)
             results.append(result)
             position = max(position, at)
         }
@@ -104,9 +107,14 @@ struct IngestRoutes: Sendable {
             JSON(members: ["position": .integer(position.number), "results": .array(results)]))
     }
 
-    private func item(_ text: String, _ outcome: Outcome, _ presenter: String?)
-        async throws(Problem) -> (JSON, Position)
-    {
+    /// The outcome, believed only when the authorities stand by its certificates, if asked.
+    private func confirmed(_ outcome: Outcome) async -> Outcome {
+        await checks?.confirmed(outcome) ?? outcome
+    }
+
+    private func item(
+        _ text: String, _ outcome: Outcome, _ presenter: String?, _ receivedAt: Instant
+    ) async throws(Problem) -> (JSON, Position) {
         switch outcome {
         case .observation(let observation, let evidence):
             let appended = try await record(observation, evidence, presenter: presenter)
@@ -118,7 +126,7 @@ struct IngestRoutes: Sendable {
             ])
             return (result, appended.position)
         case .held(let reason, let detail, let evidence):
-            try await hold(evidence, reason, detail, source: .app)
+            try await hold(evidence, reason, detail, source: .app, receivedAt: receivedAt)
             return (refused(reason.rawValue), .start)
         case .forged(let forgery, let detail):
             await sample(Array(text.utf8), forgery.rawValue, detail)
@@ -211,7 +219,8 @@ struct IngestRoutes: Sendable {
     }
 
     private func hold(
-        _ signed: SignedEvidence, _ reason: HoldReason, _ detail: String, source: Source
+        _ signed: SignedEvidence, _ reason: HoldReason, _ detail: String, source: Source,
+        receivedAt: Instant
     ) async throws(Problem) {
         metrics.counter(
             "subledger_held_total", help: "Signed and not believed, by reason.",
@@ -220,7 +229,7 @@ struct IngestRoutes: Sendable {
         let kept: HeldStore.Kept
         do throws(PostgresError) {
             kept = try await held.keep(
-                Observing.evidence(signed, source: source, receivedAt: SystemClock.now),
+                Observing.evidence(signed, source: source, receivedAt: receivedAt),
                 reason: reason.rawValue, detail: detail, draw: Ground.draw)
         } catch {
             throw .unavailable("SL053", "nothing was stored: \(error)")
@@ -228,6 +237,16 @@ struct IngestRoutes: Sendable {
         if case .full = kept {
             throw .unavailable("SL051", "too much is held for the reason \(reason.rawValue)")
         }
+    }
+
+    /// Tells keepers of what the store says that this program does not understand yet.
+    private func alert(_ notice: Notice, isNew: Bool) {
+        guard isNew, notice.flags.contains("unknown_type") else { return }
+        metrics.counter(
+            "subledger_unknown_types_total", help: "Notifications of a type not known yet.",
+            labels: ["type": String(notice.type.prefix(40))]
+        ).add(1)
+        Log.warning("a notification of an unknown type was kept", ["type": notice.type])
     }
 
     /// Counts a forgery always, and keeps it if that can be done.

@@ -91,6 +91,11 @@ struct LineAnswer {
             })
     }
 
+    /// One of the line's periods as the interface writes it.
+    func rendered(_ period: Period) -> JSON {
+        rendered(period, line.spans(settings))
+    }
+
     private func rendered(_ period: Period, _ spans: [Span]) -> JSON {
         let own = spans.filter { line.periods[$0.period].transaction == period.transaction }
         let base = own.first { $0.state != .grace }
@@ -189,5 +194,17 @@ extension Entry {
         case .catalog: return "catalogue changed"
         case .unrecognized, .unreadable: return "\(event.kind.name): not understood"
         }
+    }
+}
+
+extension Notice {
+    /// What Apple notified of, in words for people.
+    fileprivate var story: String {
+        var text = "notified: " + [type, subtype].compactMap { $0 }.joined(separator: " / ")
+        guard type == "CONSUMPTION_REQUEST" else { return text }
+        if let consumptionReason { text += ", because of \(consumptionReason)" }
+        // Twelve hours to answer; five minutes in the sandbox.
+        let time: Int64 = environment == .sandbox ? 300_000 : 43_200_000
+        return text + ", to be answered by \(signedAt.adding(milliseconds: time))"
     }
 }

@@ -2,6 +2,7 @@ import Diagnostics
 import Domain
 import HTTP
 import Operation
+import Synchronization
 
 /// One path and method, who may use it, and what answers.
 struct Route: Sendable {
@@ -9,6 +10,8 @@ struct Route: Sendable {
     typealias Handler = @Sendable (Request, [String]) async throws(Problem) -> Response
 
     let method: String
+    /// As written, such as `/v1/lines/{environment}/{id}`.
+    let path: String
     let pattern: [String]
     let role: Role?
     let handler: Handler
@@ -16,6 +19,7 @@ struct Route: Sendable {
     /// A route; a pattern is a path whose variable segments are written `{name}`.
     init(_ method: String, _ pattern: String, _ role: Role?, _ handler: @escaping Handler) {
         self.method = method
+        path = pattern
         self.pattern = pattern.split(separator: "/").map(String.init)
         self.role = role
         self.handler = handler
@@ -41,6 +45,13 @@ struct Router: Sendable {
     let routes: [Route]
     let keyRing: KeyRing
     let requests: MetricRegistry
+    private let counters = StatusCounters()
+
+    init(routes: [Route], keyRing: KeyRing, requests: MetricRegistry) {
+        self.routes = routes
+        self.keyRing = keyRing
+        self.requests = requests
+    }
 
     /// The answer to a request, whatever happens.
     func answer(_ request: Request) async -> Response {
@@ -50,10 +61,7 @@ struct Router: Sendable {
         } catch {
             response = error.response
         }
-        requests.counter(
-            "subledger_http_requests_total", help: "Requests by status.",
-            labels: ["status": String(response.status)]
-        ).add(1)
+        counters.count(response.status, in: requests)
         return response
     }
 
@@ -80,5 +88,22 @@ struct Router: Sendable {
             throw .method(allowed: Set(allowed.map(\.0.method)).sorted())
         }
         return try await route.handler(request, arguments)
+    }
+}
+
+/// The counters of answers by status, at hand.
+private final class StatusCounters: Sendable {
+    private let known = Mutex<[Int: Counter]>([:])
+
+    func count(_ status: Int, in registry: MetricRegistry) {
+        let counter = known.withLock { known in
+            if let counter = known[status] { return counter }
+            let counter = registry.counter(
+                "subledger_http_requests_total", help: "Requests by status.",
+                labels: ["status": String(status)])
+            known[status] = counter
+            return counter
+        }
+        counter.add(1)
     }
 }

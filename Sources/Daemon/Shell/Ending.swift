@@ -9,6 +9,9 @@ final class Ending: Sendable {
 
     private let state = Mutex(State())
 
+    /// Whether it is time.
+    var hasBegun: Bool { state.withLock { $0.hasBegun } }
+
     /// Says that it is time.
     func begin() {
         let waiting = state.withLock { state in

@@ -44,9 +44,11 @@ struct Ground: Sendable {
         try makeDataDirectory(configuration.dataDirectory)
         if let database = configuration.database { return (nil, database.revealed) }
         do throws(ClusterError) {
-            let cluster = try Cluster.open(
-                directory: configuration.dataDirectory + "/cluster",
-                log: { Log.info("embedded database", ["says": $0]) })
+            let cluster = try Interruption.opening { () throws(ClusterError) in
+                try Cluster.open(
+                    directory: configuration.dataDirectory + "/cluster",
+                    log: { Log.info("embedded database", ["says": $0]) })
+            }
             return (cluster, cluster.connectionString)
         } catch {
             throw .cluster(error)
@@ -124,7 +126,10 @@ struct Ground: Sendable {
     }
 
     /// A writer with a session of its own.
-    func writer(onAppend: @escaping @Sendable (Position, [Entry]) -> Void) -> Writer {
+    func writer(
+        projected: @escaping @Sendable () -> Position? = { nil },
+        onAppend: @escaping @Sendable (Position, [Entry]) -> Void = { _, _ in }
+    ) -> Writer {
         let address = connectionString
         let loop = inner
         return Writer(
@@ -132,7 +137,8 @@ struct Ground: Sendable {
             connect: { () async throws(PostgresError) -> Connection in
                 try await Connection.open(
                     address, on: loop, options: Migrator.sessionOptions, within: .seconds(30))
-            }, clock: { SystemClock.now }, draw: Ground.draw, onAppend: onAppend)
+            }, clock: { SystemClock.now }, draw: Ground.draw, projected: projected,
+            onAppend: onAppend)
     }
 
     /// A new random number for a customer or a token.

@@ -36,7 +36,7 @@ struct Serve {
     /// Opens the doors, and closes them when it is time.
     private func answer(_ ground: Ground, _ ending: Ending) async throws(DaemonError) {
         let service = try await Service.start(
-            ground, adoptSettings: invocation.has("adopt-settings"))
+            ground, adoptSettings: invocation.has("adopt-settings"), ending: ending)
         do throws(DaemonError) {
             let servers = try Doors.open(service.router, ground)
             await ending.wait()

@@ -3,6 +3,7 @@ import Diagnostics
 import Domain
 import Entitlements
 import Foundation
+import HTTP
 import Ledger
 import Operation
 import Postgres
@@ -13,24 +14,29 @@ import Projecting
 struct Service: Sendable {
     let writer: Ledger.Writer
     let router: Router
+    /// What waits for an authority's word; `nil` when none is asked.
+    let pending: PendingEvidence?
+    private let retrying: Task<Void, Never>?
     private let projectors: [Projector]
     private let following: [Task<Void, Never>]
 
     /// Starts a daemon's work on a ground.
     ///
+    /// - Parameter ending: what waits for news answers when this has begun.
     /// - Throws: `settingsDiffer` unless the settings are the record's, or are to be adopted.
     static func start(
-        _ ground: Ground, adoptSettings: Bool
+        _ ground: Ground, adoptSettings: Bool, ending: Ending = Ending()
     ) async throws(DaemonError) -> Service {
         let configuration = ground.configuration
         let interpreter = try configuration.interpreter()
         let metrics = MetricRegistry()
-        let projectors = projectors(ground, metrics)
+        let checkpoints = Checkpoints()
+        let projectors = projectors(ground, metrics, checkpoints)
         let appended = metrics.counter(
             "subledger_appended_entries_total", help: "Entries appended here.")
         let head = metrics.gauge(
             "subledger_head_position", help: "The last position appended here.")
-        let writer = ground.writer { position, entries in
+        let writer = ground.writer(projected: { checkpoints.lowest }) { position, entries in
             appended.add(entries.count)
             head.set(Double(position.number))
             Task(executorPreference: ground.inner) {
@@ -40,11 +46,24 @@ struct Service: Sendable {
         do throws(DaemonError) {
             try await SettingsRecorder(configuration: configuration).settle(
                 writer, adopt: adoptSettings)
+            let wakes = PendingEvidence.Wakes()
+            let checks =
+                configuration.apple.onlineChecks
+                ? OnlineChecks(client: Client(), onRecovery: { wakes.call() }) : nil
+            let reprocessing = Reprocessing(
+                interpreter: interpreter, held: HeldReader(ground.writePool),
+                evidence: EvidenceReader(ground.readPool), writer: writer, checks: checks)
             let router = Router(
-                routes: try routes(ground, writer, interpreter, metrics),
+                routes: try routes(ground, reprocessing, metrics, ending),
                 keyRing: try await keyRing(ground), requests: metrics)
+            let pending = checks.map {
+                PendingEvidence(reprocessing, $0, wakes, on: ground.inner)
+            }
             return Service(
-                writer: writer, router: router, projectors: projectors,
+                writer: writer, router: router, pending: pending,
+                retrying: pending.map { pending in
+                    Task(executorPreference: ground.inner) { await pending.run() }
+                }, projectors: projectors,
                 following: projectors.map { projector in
                     Task(executorPreference: ground.inner) { await projector.run() }
                 })
@@ -56,13 +75,17 @@ struct Service: Sendable {
 
     /// Answers what the writer has accepted, and stops following.
     func stop() async {
+        retrying?.cancel()
+        await retrying?.value
         await writer.close()
         for task in following { task.cancel() }
         for projector in projectors { await projector.wake() }
         for task in following { await task.value }
     }
 
-    private static func projectors(_ ground: Ground, _ metrics: MetricRegistry) -> [Projector] {
+    private static func projectors(
+        _ ground: Ground, _ metrics: MetricRegistry, _ checkpoints: Checkpoints
+    ) -> [Projector] {
         let projections: [any Projection] = [LinesProjection(), HoldingsProjection()]
         return projections.map { projection in
             Projector(
@@ -70,30 +93,41 @@ struct Service: Sendable {
                 on: ground.inner,
                 lag: metrics.gauge(
                     "subledger_projection_lag_entries", help: "Entries not yet folded.",
-                    labels: ["projection": projection.name]), clock: { SystemClock.now })
+                    labels: ["projection": projection.name]), checkpoints: checkpoints,
+                clock: { SystemClock.now })
         }
     }
 
     private static func routes(
-        _ ground: Ground, _ writer: Ledger.Writer, _ interpreter: AppStore.Interpreter,
-        _ metrics: MetricRegistry
+        _ ground: Ground, _ reprocessing: Reprocessing, _ metrics: MetricRegistry, _ ending: Ending
     ) throws(DaemonError) -> [Route] {
         let configuration = ground.configuration
+        let writer = reprocessing.writer
         let ingest = IngestRoutes(
-            interpreter: interpreter, writer: writer, held: HeldStore(ground.writePool),
+            interpreter: reprocessing.interpreter, checks: reprocessing.checks, writer: writer,
+            held: HeldStore(ground.writePool),
             samples: Samples(ground.writePool), answers: ground.answers,
             refusals: RefusalLimiter(),
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
-        let customers = CustomerRoutes(
-            answers: ground.answers, reader: ground.reader, loop: ground.outer)
+        let questions = QuestionReader(
+            answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending)
+        let customers = CustomerRoutes(questions: questions)
+        let lines = LineRoutes(questions: questions)
+        let quarantine = QuarantineRoutes(
+            held: reprocessing.held, reader: ground.reader, reprocessing: reprocessing)
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
-            answers: ground.answers, reader: ground.reader, loop: ground.outer,
+            answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending,
             signer: HeadSigner(key: try HeadKey.load(configuration.dataDirectory)))
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
-        return ingest.routes + commands.routes + customers.routes + feed.routes
-            + operation.routes
+        var routes = ingest.routes + commands.routes + customers.routes + feed.routes
+        routes += lines.routes + quarantine.routes + operation.routes
+        let description = OpenAPI(
+            routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
+        ).document
+        routes.append(Route("GET", "/openapi.json", nil) { _, _ in .json(description) })
+        return routes
     }
 
     /// The keys; on a ledger without any the first one is made and printed, once.

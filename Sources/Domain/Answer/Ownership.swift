@@ -43,8 +43,7 @@ extension Line {
 
     /// Every number that could make the line somebody's: what to look a customer's lines up by.
     public var namedCustomers: Set<CustomerNumber> {
-        Set(periods.compactMap(\.token)).union(bindings.map(\.customer))
-            .union(presentations.map(\.customer))
+        tokens.union(claims.map(\.customer))
     }
 
     /// Every token of its periods.
@@ -52,10 +51,14 @@ extension Line {
 
     /// Explicit transfers by place on the record; the later word counts from its instant on.
     private func transfers(_ settings: Settings) -> [LineBinding] {
-        let taken = presentations.filter {
-            settings.rules(at: $0.at).ownership == .lastPresenter
+        claims.compactMap { claim in
+            switch claim {
+            case .binding(let binding): return binding
+            case .presentation(let shown):
+                guard settings.rules(at: shown.at).ownership == .lastPresenter else { return nil }
+                return LineBinding(customer: shown.customer, from: shown.at)
+            }
         }
-        return bindings + taken.map { LineBinding(customer: $0.customer, from: $0.at) }
     }
 
     /// The owner of each period without transfers: its token's, its predecessor's, the first
@@ -68,6 +71,16 @@ extension Line {
             owners.append(Word(from: period.from, customer: owner))
         }
         return owners
+    }
+}
+
+extension Line.Claim {
+    /// Whose the line is by this word.
+    var customer: CustomerNumber {
+        switch self {
+        case .binding(let binding): binding.customer
+        case .presentation(let shown): shown.customer
+        }
     }
 }
 

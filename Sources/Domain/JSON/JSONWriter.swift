@@ -46,11 +46,27 @@ extension JSON {
     }
 
     private static func precedes(_ left: Member, _ right: Member) -> Bool {
-        left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
+        let compared = left.name.utf8.withContiguousStorageIfAvailable { left in
+            right.name.utf8.withContiguousStorageIfAvailable { right in
+                left.lexicographicallyPrecedes(right)
+            }
+        }
+        return (compared ?? nil) ?? left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
     }
 
     private static func write(text: String, into out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
+        let isPlain = text.utf8.withContiguousStorageIfAvailable { bytes in
+            let isPlain = bytes.allSatisfy {
+                $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") && $0 != 0x7F
+            }
+            if isPlain { out.append(contentsOf: bytes) }
+            return isPlain
+        }
+        if isPlain == true {
+            out.append(UInt8(ascii: "\""))
+            return
+        }
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "\""): out.append(contentsOf: [0x5C, 0x22])

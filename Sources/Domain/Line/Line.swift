@@ -8,10 +8,16 @@ public struct Line: Sendable, Hashable {
     public var periods: [Period]
     /// What the customer intended, by signing.
     public var intents: [Intent]
-    /// Whose the backend said it is, by place on the record.
-    public var bindings: [LineBinding]
-    /// Who showed it, by place on the record.
-    public var presentations: [Presentation]
+    /// What was said or shown of whose it is, by place on the record.
+    public var claims: [Claim]
+
+    /// One word on whose a line is.
+    public enum Claim: Sendable, Hashable {
+        /// The backend's.
+        case binding(LineBinding)
+        /// That of an app which showed a transaction.
+        case presentation(Presentation)
+    }
 
     /// The world it belongs to.
     public var environment: Environment { stream.line?.environment ?? Environment("") }
@@ -21,6 +27,14 @@ public struct Line: Sendable, Hashable {
     public var bundle: String? { periods.last?.bundle }
     /// The subscription group, once a transaction said it.
     public var group: String? { periods.last { $0.group != nil }?.group }
+    /// Whose the backend said it is, by place on the record.
+    public var bindings: [LineBinding] {
+        claims.compactMap { if case .binding(let binding) = $0 { binding } else { nil } }
+    }
+    /// Who showed it, by place on the record.
+    public var presentations: [Presentation] {
+        claims.compactMap { if case .presentation(let shown) = $0 { shown } else { nil } }
+    }
     /// When the first period begins.
     public var start: Instant? { periods.map(\.from).min() }
 }

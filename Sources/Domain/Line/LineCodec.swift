@@ -6,18 +6,7 @@ extension Line {
         JSON(members: [
             "periods": .array(periods.map(\.state)),
             "intents": .array(intents.map(\.state)),
-            "bindings": .array(
-                bindings.map {
-                    JSON(members: [
-                        "customer": .integer($0.customer.number), "from": .instant($0.from),
-                    ])
-                }),
-            "presentations": .array(
-                presentations.map {
-                    JSON(members: [
-                        "customer": .integer($0.customer.number), "at": .instant($0.at),
-                    ])
-                }),
+            "claims": .array(claims.map(\.state)),
         ])
     }
 
@@ -27,25 +16,41 @@ extension Line {
         self.position = position
         periods = []
         intents = []
-        bindings = []
-        presentations = []
+        claims = []
         for element in state["periods"]?.elements ?? [] {
             periods.append(try Period(state: element))
         }
         for element in state["intents"]?.elements ?? [] {
             intents.append(try Intent(state: element))
         }
-        for element in state["bindings"]?.elements ?? [] {
-            let read = BodyReader(element)
-            bindings.append(
-                LineBinding(
-                    customer: try read.customer("customer"), from: try read.instantIfAny("from")))
+        for element in state["claims"]?.elements ?? [] {
+            claims.append(try Claim(state: element))
         }
-        for element in state["presentations"]?.elements ?? [] {
-            let read = BodyReader(element)
-            presentations.append(
-                Presentation(
-                    customer: try read.customer("customer"), at: try read.instant("at")))
+    }
+}
+
+extension Line.Claim {
+    /// A presentation has an instant `at`; a binding has none, and perhaps one that it is `from`.
+    fileprivate var state: JSON {
+        switch self {
+        case .binding(let binding):
+            JSON(members: [
+                "customer": .integer(binding.customer.number), "from": .instant(binding.from),
+            ])
+        case .presentation(let shown):
+            JSON(members: [
+                "customer": .integer(shown.customer.number), "at": .instant(shown.at),
+            ])
+        }
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        let customer = try read.customer("customer")
+        if let at = try read.instantIfAny("at") {
+            self = .presentation(Presentation(customer: customer, at: at))
+        } else {
+            self = .binding(LineBinding(customer: customer, from: try read.instantIfAny("from")))
         }
     }
 }

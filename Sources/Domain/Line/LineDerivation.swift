@@ -3,8 +3,7 @@ extension Subscription {
     public func line() -> Line {
         Line(
             stream: stream, position: position, periods: periods(), intents: intents(),
-            bindings: bindings.sorted { $0.position < $1.position }.map(\.command),
-            presentations: presentations.sorted { $0.position < $1.position }.map(\.command))
+            claims: claims.sorted { $0.position < $1.position }.map(\.command))
     }
 
     private func intents() -> [Intent] {
@@ -212,7 +211,7 @@ extension TransactionStatement {
     /// Whether the revocation that it states gave money back (R15).
     fileprivate var isRefund: Bool {
         guard revokedAt != nil, ownership == nil || ownership == "PURCHASED" else { return false }
-        return revocationType == nil || revocationType?.hasPrefix("REFUND") == true
+        return !["FAMILY_REVOKE", "ASSIGNMENT_REVOKE"].contains(revocationType)
     }
 
     /// The refunded share; all when Apple does not say.

@@ -17,8 +17,7 @@ public struct Subscription: Sendable, Hashable {
     private var transactionStated: [Fingerprint: String] = [:]
     var renewals = Copies<RenewalStatement>()
     var notices: [String: Notice] = [:]
-    var bindings: [Placed<LineBinding>] = []
-    var presentations: [Placed<Presentation>] = []
+    var claims: [Placed<Line.Claim>] = []
     private var links: [Placed<TokenLink>] = []
     /// Grants and merges, in a customer's stream.
     public private(set) var customer: Customer
@@ -78,9 +77,9 @@ public struct Subscription: Sendable, Hashable {
         case .confirmation(let confirmation):
             confirm(confirmation, by: Fingerprint(hex: event.key), from: event.source)
         case .binding(let binding):
-            bindings.append(Placed(position: place, command: binding))
+            claims.append(Placed(position: place, command: .binding(binding)))
         case .presentation(let presentation):
-            presentations.append(Placed(position: place, command: presentation))
+            claims.append(Placed(position: place, command: .presentation(presentation)))
         case .tokenLink(let link):
             links.append(Placed(position: place, command: link))
         case .unreadable(let place): haltedAt = place

@@ -50,7 +50,7 @@ struct CommandLineTests {
             (
                 "frobnicate",
                 "unknown command 'frobnicate'; known are: doctor, entitlements, import, keys,"
-                    + " migrate, replay, serve, timeline, verify"
+                    + " migrate, quarantine, replay, serve, timeline, verify"
             ),
             ("keys", "'keys' needs one of: create, list, revoke"),
             ("keys crate", "unknown command 'keys crate'; did you mean 'keys create'?"),

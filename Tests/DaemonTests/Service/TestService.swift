@@ -105,6 +105,41 @@ struct TestService {
         try? FileManager.default.removeItem(atPath: configuration.dataDirectory)
     }
 
+    /// The routes that there are.
+    var routes: [Route] { service.router.routes }
+
+    /// Runs a second daemon on the same database, with another configuration.
+    func restarted(
+        _ change: (inout Configuration) -> Void, then body: (TestService) async throws -> Void
+    ) async throws {
+        var changed = configuration
+        change(&changed)
+        let ground = try await Ground.open(changed, migrate: false)
+        let second = TestService(
+            store: store, configuration: changed, key: key, ground: ground,
+            service: try await Service.start(ground, adoptSettings: true))
+        do {
+            try await body(second)
+        } catch {
+            await second.service.stop()
+            await ground.close()
+            throw error
+        }
+        await second.service.stop()
+        await ground.close()
+    }
+
+    private init(
+        store: TestStore, configuration: Configuration, key: String, ground: Ground,
+        service: Service
+    ) {
+        self.store = store
+        self.configuration = configuration
+        self.key = key
+        self.ground = ground
+        self.service = service
+    }
+
     /// Makes a key with these roles.
     func key(_ roles: Set<Role>) async throws -> String {
         try await ground.keys.create(name: "test", roles: roles, now: 0).secret

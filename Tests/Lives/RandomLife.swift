@@ -1,11 +1,12 @@
 import Domain
 
 /// A random but possible life of one line, as the observations that Apple and apps would send.
-struct RandomLife {
-    static let line = "5001"
-    private(set) var observations: [Observation] = []
+public struct RandomLife: Sendable {
+    /// What was observed, in the order in which it was signed.
+    public private(set) var observations: [Observation] = []
+    private let line: Int64
     private var random: SplitMix64
-    private var now = at("2025-01-01")
+    private var now: Instant
     /// The newest copy of each transaction, in order of purchase.
     private var bought: [TransactionStatement] = []
     private var willRenew = true
@@ -15,9 +16,14 @@ struct RandomLife {
     private static let products = ["pro.monthly", "plus.monthly", "basic.yearly", "pro.weekly"]
     private static let day = Instant.millisecondsPerDay
 
-    init(seed: UInt64) {
+    /// The stream of the line that a life is about unless another one is named.
+    public static let stream = StreamID.line(.production, "5001")
+
+    /// The life of a seed, of a line with this number, from some day after this instant on.
+    public init(seed: UInt64, line: Int64 = 5001, from: Instant = at("2025-01-01")) {
+        self.line = line
         random = SplitMix64(seed: seed)
-        now = now.adding(days: Int64(random.below(40)))
+        now = from.adding(days: Int64(random.below(40)))
         if random.once(in: 20) {
             state(nil, renewal: info())
             return
@@ -26,8 +32,9 @@ struct RandomLife {
         for _ in 0..<random.below(10) { step() }
     }
 
-    /// The observations in a random order, some of them several times.
-    static func arrival(_ observations: [Observation], _ random: inout SplitMix64) -> [Observation]
+    /// Things in a random order, some of them several times.
+    public static func arrival<Thing>(_ observations: [Thing], _ random: inout SplitMix64)
+        -> [Thing]
     {
         let repeated = observations.filter { _ in random.once(in: 3) }
         return (observations + repeated).shuffled(using: &random)
@@ -52,7 +59,7 @@ struct RandomLife {
     }
 
     private mutating func first() {
-        var statement = transaction("5001", from: now, days: random.once(in: 3) ? 7 : 30)
+        var statement = transaction(String(line), from: now, days: random.once(in: 3) ? 7 : 30)
         statement.reason = "PURCHASE"
         if random.once(in: 3) {
             statement.offerType = 1
@@ -177,7 +184,7 @@ struct RandomLife {
         -> TransactionStatement
     {
         var statement = TransactionStatement(
-            transaction: id, original: RandomLife.line, bundle: "com.example.app",
+            transaction: id, original: String(line), bundle: "com.example.app",
             product: RandomLife.products[random.below(RandomLife.products.count)],
             purchasedAt: from, signedAt: from.adding(milliseconds: 5000), environment: .production)
         statement.expiresAt = from.adding(days: days)
@@ -194,7 +201,7 @@ struct RandomLife {
         -> RenewalStatement
     {
         var info = RenewalStatement(
-            original: RandomLife.line, signedAt: now, environment: .production)
+            original: String(line), signedAt: now, environment: .production)
         info.willRenew = random.once(in: 6) ? nil : willRenew
         info.product = bought.last?.product
         info.graceExpiresAt = grace
@@ -205,10 +212,10 @@ struct RandomLife {
     private mutating func notice(_ type: String, _ subtype: String?) -> Notice {
         made += 1
         var notice = Notice(
-            uuid: "notice-\(made)", type: type, signedAt: now, environment: .production,
+            uuid: "notice-\(line)-\(made)", type: type, signedAt: now, environment: .production,
             bundle: "com.example.app")
         notice.subtype = subtype
-        notice.original = RandomLife.line
+        notice.original = String(line)
         return notice
     }
 
@@ -234,11 +241,15 @@ struct RandomLife {
 
     private mutating func nextID() -> String {
         made += 1
-        return String(5001 + made)
+        return String(line + Int64(made))
     }
 
     private mutating func fingerprint() -> Fingerprint {
-        let digits = (0..<64).map { _ in String(random.below(16), radix: 16) }
-        return Fingerprint(hex: digits.joined())
+        var hex = ""
+        for _ in 0..<4 {
+            let digits = String(random.next(), radix: 16)
+            hex += String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        }
+        return Fingerprint(hex: hex)
     }
 }

@@ -1,0 +1,34 @@
+"""What every suite begins with: `SUITE BINARY [long]`, a seed, a report."""
+
+import os
+import random
+import sys
+import time
+
+from report import Report
+
+
+class Suite:
+    """The program's path, how long to go on, and chance from a printed seed."""
+
+    def __init__(self, name):
+        words = sys.argv[1:]
+        if len(words) not in (1, 2) or words[1:] not in ([], ["long"]):
+            print(f"usage: {name}.py BINARY [long]", file=sys.stderr)
+            sys.exit(2)
+        self.binary = words[0]
+        self.is_long = len(words) == 2
+        seed = os.environ.get("SUITE_SEED")
+        self.report = Report(name, int(seed) if seed else None)
+        self.chance = random.Random(self.report.seed)
+        self.root = os.path.dirname(
+            os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+    def choose(self, gate, long):
+        """A number for the gate, or for a long run."""
+        return long if self.is_long else gate
+
+    @staticmethod
+    def now():
+        """Milliseconds since 1970."""
+        return int(time.time() * 1000)
