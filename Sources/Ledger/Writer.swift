@@ -90,13 +90,21 @@ public actor Writer {
 
     /// Records what a proposal adds; returns once that is durable.
     public func append(_ proposal: Proposal) async throws(AppendError) -> Appended {
-        guard !isClosing else { throw .closing }
-        guard waiting.count < limits.waiting else { throw .overloaded(waiting: waiting.count) }
         let answer = await withCheckedContinuation { continuation in
-            waiting.append(Waiting(proposal: proposal, since: .now, answer: continuation))
-            startDraining()
+            accept(Waiting(proposal: proposal, since: .now, answer: continuation))
         }
         return try answer.get()
+    }
+
+    /// Looks and takes at once: between a look before the continuation and its body others may
+    /// have their turn.
+    private func accept(_ item: Waiting) {
+        if isClosing { return item.answer.resume(returning: .failure(.closing)) }
+        guard waiting.count < limits.waiting else {
+            return item.answer.resume(returning: .failure(.overloaded(waiting: waiting.count)))
+        }
+        waiting.append(item)
+        startDraining()
     }
 
     /// Whether a session for appending can be had at this moment.
@@ -115,7 +123,9 @@ public actor Writer {
     /// Refuses new proposals, and returns once the accepted ones are answered.
     public func close() async {
         isClosing = true
-        if isBusy { await withCheckedContinuation { closers.append($0) } }
+        await withCheckedContinuation { continuation in
+            if isBusy { closers.append(continuation) } else { continuation.resume() }
+        }
         await connection?.close()
         connection = nil
     }

@@ -78,7 +78,10 @@ public actor Projector {
             await self.wake()
         }
         await withTaskCancellationHandler {
-            await withCheckedContinuation { sleeper = $0 }
+            await withCheckedContinuation { continuation in
+                // It may have been woken since the first look.
+                if isAwake { continuation.resume() } else { sleeper = continuation }
+            }
         } onCancel: {
             Task(executorPreference: loop) { await self.wake() }
         }
