@@ -83,8 +83,8 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "Daemon", "Domain", "Crypto", "HTTP", "Ledger", "Operation", "TestSigner",
-                "TestSupport",
+                "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
+                "TestSigner", "TestSupport",
             ]),
         tests(
             "LedgerTests",
