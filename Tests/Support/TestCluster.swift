@@ -27,7 +27,7 @@ public enum TestCluster {
     }
 
     private static func start() -> Cluster {
-        let directory = "/tmp/subledger-tests-\(geteuid())"
+        let directory = "/tmp/subledger-testing-\(geteuid())"
         do {
             let cluster = try Cluster.open(directory: directory)
             atexit { TestCluster.end() }
