@@ -86,7 +86,8 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "Daemon", "Domain", "Crypto", "HTTP", "Ledger", "Operation", "TestLives",
+                "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
+                "TestLives",
                 "TestSigner", "TestSupport",
             ]),
         tests(

@@ -21,6 +21,10 @@ public struct CertificateMaker {
     public var isAuthority = false
     /// An extension it carries, in dotted digits.
     public var marker: String?
+    /// Where its status can be asked for.
+    public var responder: String?
+    /// Whether it is meant for signing statuses.
+    public var signsStatuses = false
 
     /// A certificate about somebody.
     public init(name: String) {
@@ -47,6 +51,8 @@ public struct CertificateMaker {
             "keyUsage", isAuthority ? "critical,keyCertSign" : "critical,digitalSignature",
             to: certificate)
         if let marker { add(marker, "DER:0500", to: certificate) }
+        if let responder { add("authorityInfoAccess", "OCSP;URI:" + responder, to: certificate) }
+        if signsStatuses { add("extendedKeyUsage", "OCSPSigning", to: certificate) }
         check(X509_sign(certificate, (signer ?? key).key.pointer, EVP_sha256()))
         return try Certificate(der: der(of: certificate))
     }

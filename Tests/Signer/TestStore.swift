@@ -16,6 +16,8 @@ public struct TestStore: Sendable {
         public var intermediateValidity: (from: Int64, through: Int64)?
         /// The root's first and last instant, in milliseconds since 1970.
         public var rootValidity: (from: Int64, through: Int64)?
+        /// Where the status of leaf and intermediate can be asked for.
+        public var responder: String?
 
         /// A chain with nothing wrong.
         public init() {}
@@ -29,11 +31,15 @@ public struct TestStore: Sendable {
     public let leaf: Certificate
     /// The key that signs.
     public let key: P256.PrivateKey
+    /// The key of the authority that a verifier is told to trust.
+    public let rootKey: P256.PrivateKey
+    /// The key of the authority between.
+    public let intermediateKey: P256.PrivateKey
 
     /// A store whose chain has these faults.
     public init(_ chain: Chain = Chain()) throws {
-        let rootKey = P256.PrivateKey()
-        let intermediateKey = P256.PrivateKey()
+        rootKey = P256.PrivateKey()
+        intermediateKey = P256.PrivateKey()
         key = P256.PrivateKey()
         var root = CertificateMaker(name: "Test Root")
         root.isAuthority = true
@@ -41,6 +47,7 @@ public struct TestStore: Sendable {
         self.root = try root.certificate(of: rootKey)
         var middle = CertificateMaker(name: "Test Intermediate")
         middle.isAuthority = chain.intermediateIsAuthority
+        middle.responder = chain.responder
         middle.marker = chain.marksIntermediate ? CertificateMaker.Marker.intermediate : nil
         if let validity = chain.intermediateValidity {
             (middle.notBefore, middle.notAfter) = validity
@@ -48,6 +55,7 @@ public struct TestStore: Sendable {
         intermediate = try middle.certificate(
             of: intermediateKey, issuer: root.name, signedBy: rootKey)
         var leaf = CertificateMaker(name: "Test Leaf")
+        leaf.responder = chain.responder
         leaf.marker = chain.marksLeaf ? CertificateMaker.Marker.leaf : nil
         if let validity = chain.leafValidity { (leaf.notBefore, leaf.notAfter) = validity }
         self.leaf = try leaf.certificate(of: key, issuer: middle.name, signedBy: intermediateKey)

@@ -28,12 +28,12 @@ struct TestService {
 
     /// Runs a test on a service of its own.
     static func run(
-        change: (inout Configuration) -> Void = { _ in },
+        store: TestStore? = nil, change: (inout Configuration) -> Void = { _ in },
         _ body: (TestService) async throws -> Void
     ) async throws {
         await gate.enter()
         do {
-            let service = try await TestService(change: change)
+            let service = try await TestService(store: store ?? TestStore(), change: change)
             do {
                 try await body(service)
             } catch {
@@ -74,8 +74,8 @@ struct TestService {
         }
     }
 
-    private init(change: (inout Configuration) -> Void) async throws {
-        store = try TestStore()
+    private init(store: TestStore, change: (inout Configuration) -> Void) async throws {
+        self.store = store
         let directory = NSTemporaryDirectory() + "subledger-daemon-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true)
@@ -103,6 +103,11 @@ struct TestService {
         await service.stop()
         await ground.close()
         try? FileManager.default.removeItem(atPath: configuration.dataDirectory)
+    }
+
+    /// Judges again what waits for an authority's word; how many were believed.
+    func retryPending() async throws -> Int? {
+        try await service.pending?.retry().believed
     }
 
     /// The routes that there are.
