@@ -135,6 +135,11 @@ public actor Projector {
     /// none when a newer program has begun one that this program cannot fold.
     private func generations() async throws(LedgerError) -> [Generation] {
         var found = try await read()
+        if found.allSatisfy({ $0.edition < projection.edition }) {
+            try await begin(after: found)
+            // Another program may have begun the same number with its own edition.
+            found = try await read()
+        }
         let newest = found.map(\.edition).max() ?? projection.edition
         guard newest <= projection.edition else {
             if !hasSteppedBack {
@@ -145,23 +150,24 @@ public actor Projector {
             hasSteppedBack = true
             return []
         }
-        if !found.contains(where: { $0.edition == projection.edition }) {
-            let next = (found.map(\.number).max() ?? 0) + 1
-            try await write([
-                Statement(
-                    """
-                    insert into projection.generation \
-                    (projection, generation, edition, is_live, checkpoint, updated_at) \
-                    values ($1, $2, $3, $4, 0, $5) on conflict do nothing
-                    """,
-                    [
-                        .text(projection.name), .int8(next), .int8(projection.edition),
-                        .bool(found.isEmpty), .int8(clock().milliseconds),
-                    ])
-            ])
-            found = try await read()
-        }
         return found.filter { $0.isLive || $0.edition == projection.edition }
+    }
+
+    /// Begins a generation of this edition; the first of all is live at once.
+    private func begin(after found: [Generation]) async throws(LedgerError) {
+        let next = (found.map(\.number).max() ?? 0) + 1
+        try await write([
+            Statement(
+                """
+                insert into projection.generation \
+                (projection, generation, edition, is_live, checkpoint, updated_at) \
+                values ($1, $2, $3, $4, 0, $5) on conflict do nothing
+                """,
+                [
+                    .text(projection.name), .int8(next), .int8(projection.edition),
+                    .bool(found.isEmpty), .int8(clock().milliseconds),
+                ])
+        ])
     }
 
     private func read() async throws(LedgerError) -> [Generation] {
