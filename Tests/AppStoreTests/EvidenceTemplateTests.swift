@@ -100,8 +100,11 @@ struct EvidenceTemplateTests {
     func damaged() throws {
         let template = EvidenceTemplate.make(Array(try Sample().transaction().utf8))
         let text = try restored(template)
+        // How base64 was written stands in the second byte; a text may be the same in two ways.
+        let layout = 1
         for index in template.bytes.indices {
-            for value in [0, 1, 0x7F, 0xFF] as [UInt8] where template.bytes[index] != value {
+            for value in [0, 1, 0x7F, 0xFF] as [UInt8]
+            where template.bytes[index] != value && index != layout {
                 var damaged = template.bytes
                 damaged[index] = value
                 let found = try? EvidenceTemplate.restore(

@@ -62,7 +62,7 @@ struct PatienceTests {
     @Test("ends with a body that makes too little progress, not with one that makes enough")
     func slowBody() async throws {
         var limits = Server.Limits()
-        limits.bodyTime = .seconds(1)
+        limits.bodyTime = .seconds(4)
         limits.bodyBytesInTime = 10
         let served = try Served(limits: limits)
         let slow = served.client()
@@ -72,7 +72,7 @@ struct PatienceTests {
         let steady = served.client()
         steady.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 900\r\n\r\n")
         for _ in 0..<9 {
-            try await loop.sleep(for: .milliseconds(150))
+            try await loop.sleep(for: .milliseconds(500))
             steady.send([UInt8](repeating: 97, count: 100))
         }
         #expect(await steady.receive(until: ";").hasSuffix("POST / 900;"))
