@@ -13,6 +13,38 @@ public struct Samples: Sendable {
     /// The samples that a pool's database stores.
     public init(_ pool: ConnectionPool) { self.pool = pool }
 
+    /// A forgery, without its text.
+    public struct Sample: Sendable {
+        /// SHA-256 of the text. Shape: 64 hex digits.
+        public var digest: String
+        /// When it arrived. Units: milliseconds since 1970.
+        public var receivedAt: Int64
+        /// Which check failed first.
+        public var reason: String
+        /// What exactly was found.
+        public var detail: String
+    }
+
+    /// The newest samples, the newest first.
+    public func list(reasons: [String] = [], atMost count: Int) async throws(PostgresError)
+        -> [Sample]
+    {
+        let rows = try await pool.query(
+            """
+            select encode(digest, 'hex'), received_at, reason, detail from operation.sample \
+            where cardinality($1::text[]) = 0 or reason = any($1) \
+            order by received_at desc, digest limit \(count)
+            """, [.texts(reasons)])
+        var samples: [Sample] = []
+        for row in rows {
+            samples.append(
+                Sample(
+                    digest: try row.text(0), receivedAt: try row.int8(1), reason: try row.text(2),
+                    detail: try row.text(3)))
+        }
+        return samples
+    }
+
     /// Keeps a forgery, and drops the oldest beyond the limit.
     public func keep(_ original: [UInt8], reason: String, detail: String, now: Int64)
         async throws(PostgresError)

@@ -1,6 +1,8 @@
 import Domain
 import HTTP
 import Ledger
+import Operation
+import Postgres
 
 /// `quarantine list`, `quarantine show`, `quarantine reprocess`.
 struct QuarantineCommands {
@@ -26,6 +28,13 @@ struct QuarantineCommands {
 
     private func list(_ ground: Ground) async throws(DaemonError) -> ExitCode {
         var cursor: String?
+        do throws(PostgresError) {
+            let samples = try await Samples(ground.readPool).list(
+                reasons: invocation.values("reason"), atMost: QuarantineCommands.pageSize)
+            for sample in samples { tell(sample) }
+        } catch {
+            throw .database(error)
+        }
         do throws(LedgerError) {
             while true {
                 let page = try await HeldReader(ground.readPool).pieces(
@@ -37,6 +46,15 @@ struct QuarantineCommands {
             }
         } catch {
             throw .ledger(error)
+        }
+    }
+
+    private func tell(_ sample: Samples.Sample) {
+        if invocation.has("json") {
+            Commands.write(sample.rendered)
+        } else {
+            let received = Instant(milliseconds: sample.receivedAt)
+            print("\(sample.digest.prefix(16))  \(received)  \(sample.reason): \(sample.detail)")
         }
     }
 

@@ -2,12 +2,14 @@ import Domain
 import HTTP
 import Ledger
 import Operation
+import Postgres
 
 /// What was received, is validly signed, and is not believed.
 struct QuarantineRoutes: Sendable {
     let held: HeldReader
     let reader: LedgerReader
     let reprocessing: Reprocessing
+    let samples: Samples
 
     var routes: [Route] {
         [
@@ -19,16 +21,24 @@ struct QuarantineRoutes: Sendable {
     @Sendable private func list(_ request: Request, _: [String]) async throws(Problem) -> Response {
         let query = try Reading.query(request, allowed: ["reason", "after", "limit"])
         let limit = Int(try Reading.number(query, "limit", 1...1_000) ?? 100)
+        let reasons = query["reason"].map { [$0] } ?? []
+        let forged: [Samples.Sample]
+        do throws(PostgresError) {
+            forged = try await samples.list(reasons: reasons, atMost: limit)
+        } catch {
+            throw .unavailable("SL055", "the samples cannot be read now")
+        }
         let (pieces, head) = try await reading { () throws(LedgerError) in
             (
                 try await held.pieces(
-                    reasons: query["reason"].map { [$0] } ?? [], after: query["after"],
-                    atMost: limit), try await reader.head().position
+                    reasons: reasons, after: query["after"], atMost: limit),
+                try await reader.head().position
             )
         }
         return .json(
             .object([
                 .init("quarantine", .array(pieces.map(\.rendered))),
+                .init("samples", .array(forged.map(\.rendered))),
                 .init("next", .word(pieces.count == limit ? pieces.last?.cursor : nil)),
                 .init("position", .integer(head.number)),
             ]))
@@ -57,6 +67,17 @@ struct QuarantineRoutes: Sendable {
                 .init("believed", .integer(Int64(tally.believed))),
                 .init("held", tally.rendered),
             ]))
+    }
+}
+
+extension Samples.Sample {
+    /// The sample as the interface writes it, without the text.
+    var rendered: JSON {
+        .object([
+            .init("digest", .string(digest)),
+            .init("receivedAt", .moment(Instant(milliseconds: receivedAt))),
+            .init("reason", .string(reason)), .init("detail", .string(detail)),
+        ])
     }
 }
 

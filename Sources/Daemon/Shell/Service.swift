@@ -114,7 +114,8 @@ struct Service: Sendable {
         let customers = CustomerRoutes(questions: questions)
         let lines = LineRoutes(questions: questions)
         let quarantine = QuarantineRoutes(
-            held: reprocessing.held, reader: ground.reader, reprocessing: reprocessing)
+            held: reprocessing.held, reader: ground.reader, reprocessing: reprocessing,
+            samples: Samples(ground.writePool))
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
             answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending,

@@ -33,6 +33,9 @@ struct EvidenceDoorTests {
                 "POST", "/v1/apple/notifications",
                 JSON(members: ["signedPayload": .string(String(damaged))]), key: nil)
             #expect(refused.status == 422 && refused["reason"] == .string("bad_signature"))
+            let listed = try await service.ask("GET", "/v1/quarantine")
+            let reasons = (listed["samples"]?.elements ?? []).map { $0["reason"]?.text }
+            #expect(reasons == ["bad_signature"] && listed["quarantine"]?.elements == [])
             let taken = try await service.ask(
                 "POST", "/v1/apple/notifications",
                 JSON(members: ["signedPayload": .string(intact)]), key: nil)
