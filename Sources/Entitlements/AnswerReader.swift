@@ -24,7 +24,7 @@ public final class AnswerReader: Sendable {
     private static let lineLimit = 50_000
     private static let settingsLimit = 64
     /// How often it looks again, 5 ms apart, for projections that are behind.
-    private static let patience = 600
+    private static let patience = 200
     /// More entries than this behind, and the streams are read from the ledger instead.
     private static let tailLimit = 1_000
 
@@ -162,14 +162,15 @@ public final class AnswerReader: Sendable {
         return (Array(found.streams).sorted(), Array(found.numbers).sorted())
     }
 
-    /// Looks up until the projections are level with what says whose lines these are.
+    /// Looks up until the projections say who is merged into whom, for a bounded time: without a
+    /// daemon nobody moves them, and what they lack is read from the record.
     private func lookUpLevel(_ customer: String) async throws(LedgerError) -> LookUp {
-        for _ in 0..<AnswerReader.patience {
-            let found = try await lookUp(customer)
-            if !found.isBehind { return found }
+        var found = try await lookUp(customer)
+        for _ in 0..<AnswerReader.patience where found.isBehind {
             try? await Task.sleep(for: .milliseconds(5))
+            found = try await lookUp(customer)
         }
-        throw .behind
+        return found
     }
 
     private func lookUp(_ customer: String) async throws(LedgerError) -> LookUp {

@@ -31,9 +31,8 @@ struct LookUp {
 
     var streams: Set<StreamID> { Set(lines.map(\.stream)) }
 
-    /// Whether the projections lack something that says whose lines these are: then not even the
-    /// list of lines is complete.
-    var isBehind: Bool { tail.contains { $0.line == nil } }
+    /// Whether the projections lack who is merged into whom: then the list of lines may lack some.
+    var isBehind: Bool { tail.contains { $0.customer != nil } }
 
     init(_ rows: Rows) throws(PostgresError) {
         var newest: [CustomerNumber: Position] = [:]
@@ -89,7 +88,10 @@ struct LookUp {
         where generation = generation.holdings and customer = kin.number \
         union all select customer from projection.merge \
         where generation = generation.holdings and into_customer = kin.number) as next), \
-        mine as materialized (select number from kin), \
+        mine as materialized (select number from kin \
+        union select substr(entry.stream, 7)::bigint from generation \
+        join ledger.entry on entry.position > generation.checkpoint \
+        where entry.subject in (select number from kin) and entry.stream like 'token/%'), \
         held as materialized (select distinct bucket, stream from projection.holding, generation \
         where holding.generation = generation.holdings \
         and customer in (select number from mine)), \

@@ -16,8 +16,6 @@ public enum LedgerError: Error, Equatable, Sendable {
     case unsafe([String])
     /// What is on the record contradicts itself.
     case damaged(String)
-    /// The projections do not become level with the record.
-    case behind
 
     /// Stable across releases; each has a section in the runbook.
     public var code: String {
@@ -29,7 +27,6 @@ public enum LedgerError: Error, Equatable, Sendable {
         case .rolesMissing: "SL014"
         case .unsafe: "SL015"
         case .damaged: "SL016"
-        case .behind: "SL017"
         }
     }
 }
@@ -51,7 +48,6 @@ extension LedgerError: CustomStringConvertible {
             "the database does not keep what the ledger promises: "
                 + reasons.joined(separator: "; ")
         case .damaged(let what): "the record contradicts itself: \(what)"
-        case .behind: "the projections do not become level with the record"
         }
     }
 }
