@@ -283,11 +283,13 @@ public actor Writer {
         _ batch: Batch, on session: Connection, deadline: ContinuousClock.Instant
     ) async throws(PostgresError) -> Bool {
         var session = session
+        var isOpen = false
         while true {
             do throws(PostgresError) {
                 try await session.atomically(batch.statements)
                 return true
             } catch let error where error.leavesCommitOpen {
+                isOpen = true
                 isFailing = true
                 await dropConnection()
                 session = try await self.session(until: deadline)
@@ -295,7 +297,9 @@ public actor Writer {
                 guard let holder = try await session.digest(ofBatch: batch.head.number) else {
                     throw error  // not the pen, but a key of what it carries
                 }
-                if holder == batch.head.digest { return true }
+                // Another writer may have appended the very same: it is ours only when an
+                // answer of ours is missing.
+                if isOpen, holder == batch.head.digest { return true }
                 memory.forgetHead()
                 return false
             } catch {
