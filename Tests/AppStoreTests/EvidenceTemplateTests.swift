@@ -100,16 +100,16 @@ struct EvidenceTemplateTests {
     func damaged() throws {
         let template = EvidenceTemplate.make(Array(try Sample().transaction().utf8))
         let text = try restored(template)
-        // How base64 was written stands in the second byte; a text may be the same in two ways.
-        let layout = 1
+        // The second byte says which alphabet was used: a text without its last two characters is
+        // the same in both, and only then may another value there give the same text.
+        let isSameInBoth = !text.contains(UInt8(ascii: "-")) && !text.contains(UInt8(ascii: "_"))
         for index in template.bytes.indices {
-            for value in [0, 1, 0x7F, 0xFF] as [UInt8]
-            where template.bytes[index] != value && index != layout {
+            for value in [0, 1, 0x7F, 0xFF] as [UInt8] where template.bytes[index] != value {
                 var damaged = template.bytes
                 damaged[index] = value
                 let found = try? EvidenceTemplate.restore(
                     damaged, certificates: { template.certificates[$0] }, tokens: template.tokens)
-                #expect(found != text)
+                #expect(found != text || (index == 1 && value == 1 && isSameInBoth))
             }
             let cut = Array(template.bytes[..<index])
             #expect(throws: TemplateError.self) {

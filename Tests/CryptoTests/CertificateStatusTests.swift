@@ -91,6 +91,27 @@ struct CertificateStatusTests {
         #expect(verdict { $0.delegate = (store.leaf, store.key) } == unsigned)
     }
 
+    @Test("is not believed when a date of the signed answer was changed")
+    func changed() {
+        let answer = StatusSigner().answer(
+            on: store.leaf, issuer: store.intermediate, key: store.intermediateKey)
+        // Dates are written as GeneralizedTime, fifteen characters; the last digit is a second.
+        let dates = answer.indices.dropLast(17).filter {
+            answer[$0] == 0x18 && answer[$0 + 1] == 0x0F && answer[$0 + 16] == UInt8(ascii: "Z")
+        }
+        #expect(dates.count == 3)
+        for date in dates {
+            var copy = answer
+            copy[date + 15] ^= 1
+            let verdict = CertificateStatus.verdict(
+                of: copy, on: store.leaf, issuer: store.intermediate, now: clock())
+            #expect(
+                verdict
+                    == .unusable(
+                        "the responder's answer is not signed for the certificate's issuer"))
+        }
+    }
+
     private func name(of certificate: Certificate) -> String {
         String(certificate.subject.dropFirst("CN=".count))
     }
