@@ -45,7 +45,7 @@ let package = Package(
         room("HTTP", ["EventLoop", "COpenSSL", "CCurl"]),
 
         // Floor 2.
-        room("AppStore", ["Domain", "Crypto"]),
+        room("AppStore", ["Domain", "Crypto", "HTTP"]),
         room("Ledger", ["Domain", "Diagnostics", "Crypto", "Postgres", "EventLoop", "Schema"]),
         room("Operation", ["Domain", "Crypto", "Postgres"]),
 
@@ -81,7 +81,7 @@ let package = Package(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner"]),
-        tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "TestSigner"]),
+        tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",
