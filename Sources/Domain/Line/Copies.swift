@@ -112,7 +112,8 @@ extension Array {
 extension TransactionStatement {
     /// This statement with its newer copies' members laid over it (R3).
     ///
-    /// Absence takes nothing back, but for revocation and upgrade, which only the newest copy says.
+    /// Absence takes nothing back, but for revocation and upgrade, which only the newest copy that
+    /// is not partial says.
     func overlaid(by newer: TransactionStatement) -> TransactionStatement {
         var merged = newer
         merged.webOrderLineItem = newer.webOrderLineItem ?? webOrderLineItem
@@ -135,6 +136,16 @@ extension TransactionStatement {
         merged.commitmentExpiresAt = newer.commitmentExpiresAt ?? commitmentExpiresAt
         merged.billingPeriodNumber = newer.billingPeriodNumber ?? billingPeriodNumber
         merged.previousOriginal = newer.previousOriginal ?? previousOriginal
+        if newer.isPartial {
+            merged.isPartial = isPartial
+            merged.isUpgraded = newer.isUpgraded ?? isUpgraded
+            if newer.revokedAt == nil {
+                merged.revokedAt = revokedAt
+                merged.revocationReason = revocationReason
+                merged.revocationType = revocationType
+                merged.revocationPercentage = revocationPercentage
+            }
+        }
         if !flags.isEmpty { merged.flags = Array(Set(flags).union(newer.flags)).sorted() }
         return merged
     }

@@ -113,7 +113,8 @@ public struct Period: Sendable, Hashable {
     public var refundShare: Int64?
     /// Whether Apple marked it as upgraded.
     public var isUpgraded: Bool
-    /// Caveats: `successor_missing`, `start_in_future`, `clock_skew`, `no_signed_date`.
+    /// Caveats: `successor_missing`, `start_in_future`, `clock_skew`, `no_signed_date`, and
+    /// `gap_unknown` when nothing says whether the time before it was paid for.
     public var flags: [String]
 }
 

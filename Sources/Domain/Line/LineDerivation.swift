@@ -25,8 +25,8 @@ extension Subscription {
 
     private func periods() -> [Period] {
         let charges = transactions.values.compactMap { Charge($0) }
-        let ordered = Dictionary(grouping: charges, by: \.identity).values
-            .map(Charge.joined).sorted { $0.precedes($1) }
+        let ordered = Charge.inOrder(
+            Dictionary(grouping: charges, by: \.identity).values.map(Charge.joined))
         let heard = Heard(self)
         var periods: [Period] = []
         for (index, charge) in ordered.enumerated() {
@@ -57,6 +57,9 @@ extension Subscription {
             until = max(revokedAt, from)
             ending = .revocation
         }
+        if charge.isKnownByRows, let last, let end = last.until, end < from, !hasLapsed(end..<from) {
+            flags.append("gap_unknown")
+        }
         if statement.isUpgraded == true, next == nil { flags.append("successor_missing") }
         var period = Period(
             transaction: charge.aliases[0], aliases: charge.aliases,
@@ -79,6 +82,15 @@ extension Subscription {
         return period
     }
 
+    /// Whether a renewal info signed in a gap says that nothing was paid for it.
+    private func hasLapsed(_ gap: Range<Instant>) -> Bool {
+        renewals.inOrder.contains {
+            gap.contains($0.signedAt)
+                && ($0.content.expirationIntent != nil || $0.content.isInBillingRetry == true
+                    || $0.content.willRenew == false)
+        }
+    }
+
     /// The end of the paid time: Apple's date, or a later one that an extension named (R4).
     private func end(of charge: Charge, next: Charge?, _ heard: Heard) -> Instant? {
         guard let end = charge.statement.expiresAt else { return nil }
@@ -92,7 +104,9 @@ extension Subscription {
 struct Charge {
     private(set) var statement: TransactionStatement
     private(set) var aliases: [String]
-    private(set) var purchasedAt: Instant
+    var purchasedAt: Instant
+    /// Whether a receipt's row says when it was charged, which may be when it was restored.
+    private(set) var isDatedByRow: Bool
     private(set) var revokedAt: Instant?
     private(set) var isRefunded: Bool
     private(set) var refundShare: Int64?
@@ -107,12 +121,13 @@ struct Charge {
         statement = merged
         aliases = [merged.transaction]
         purchasedAt = merged.purchasedAt
+        isDatedByRow = copies.newest?.source.isReceipt == true
         firstSignedAt =
             copies.inOrder.first { !$0.content.flags.contains("no_signed_date") }?.signedAt
         revokedAt = merged.revokedAt
         isRefunded = merged.isRefund
         refundShare = merged.isRefund ? merged.refundShare : nil
-        if shape == .permanent {
+        if shape == .permanent || shape == .unstated {
             purchasedAt = merged.originallyPurchasedAt ?? merged.purchasedAt
         }
     }
@@ -138,7 +153,12 @@ struct Charge {
         joined.copies = charges.flatMap(\.copies).sorted { Copy.isOutweighed($0, by: $1) }
         joined.statement = Charge.merged(joined.copies) ?? joined.statement
         joined.aliases = charges.flatMap(\.aliases).sorted(by: Charge.idPrecedes)
-        joined.purchasedAt = charges.map(\.purchasedAt).min() ?? joined.purchasedAt
+        if let first = charges.min(by: { $0.purchasedAt < $1.purchasedAt }) {
+            joined.purchasedAt = first.purchasedAt
+            joined.isDatedByRow = charges.allSatisfy {
+                $0.isDatedByRow || $0.purchasedAt != first.purchasedAt
+            }
+        }
         joined.firstSignedAt = charges.compactMap(\.firstSignedAt).min()
         // A copy that another device made says nothing of a revocation that this one carries.
         let revoked = charges.filter { $0.revokedAt != nil }
@@ -148,6 +168,9 @@ struct Charge {
         joined.refundShare = revoked?.refundShare
         return joined
     }
+
+    /// Whether receipts alone know it, whose rows may be a selection.
+    var isKnownByRows: Bool { copies.allSatisfy { $0.source.isReceipt } }
 
     var shape: Period.Shape {
         switch statement.type {
@@ -162,9 +185,10 @@ struct Charge {
     /// What makes two transactions one period (R2).
     var identity: String {
         switch shape {
-        case .permanent: "line"
+        // Only permanent purchases are restored without an expiry; others begin lines of their own.
+        case .permanent, .unstated: "line"
         case .subscription: statement.webOrderLineItem.map { "w" + $0 } ?? "t" + aliases[0]
-        case .pass, .consumable, .unstated: "t" + aliases[0]
+        case .pass, .consumable: "t" + aliases[0]
         }
     }
 

@@ -36,6 +36,7 @@ extension TransactionStatement {
             "commitmentExpiresDate": .instant(commitmentExpiresAt),
             "billingPeriodNumber": .whole(billingPeriodNumber),
             "previousOriginalTransactionId": .text(previousOriginal),
+            "partial": .truth(isPartial ? true : nil),
             "flags": .flags(flags),
         ])
     }
@@ -80,6 +81,7 @@ extension TransactionStatement {
         commitmentExpiresAt = try read.instantIfAny("commitmentExpiresDate")
         billingPeriodNumber = try read.wholeIfAny("billingPeriodNumber")
         previousOriginal = try read.textIfAny("previousOriginalTransactionId")
+        isPartial = try read.truthIfAny("partial") ?? false
         flags = try read.texts("flags")
     }
 }
