@@ -80,8 +80,9 @@ let package = Package(
         .target(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
-        tests("CryptoTests", ["Crypto", "TestSigner"]),
-        tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner"]),
+        tests("CryptoTests", ["Crypto", "TestSigner", "COpenSSL"]),
+        tests(
+            "AppStoreTests", ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",
