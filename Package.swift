@@ -81,7 +81,9 @@ let package = Package(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner"]),
-        tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner"]),
+        tests(
+            "AppStoreTests",
+            ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",
