@@ -82,7 +82,8 @@ let package = Package(
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner", "COpenSSL"]),
         tests(
-            "AppStoreTests", ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner"]),
+            "AppStoreTests",
+            ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",

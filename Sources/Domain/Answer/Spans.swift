@@ -99,11 +99,6 @@ extension Line {
         return isOneTime && !spans.contains { $0.period == index } ? .active : .expired
     }
 
-    /// What the customer intends at an instant; `nil` when no renewal info was signed by then.
-    public func intent(at instant: Instant) -> Intent? {
-        intents.last { $0.signedAt <= instant }
-    }
-
     /// The period that the state at an instant speaks of: the newest begun by then.
     public func period(at instant: Instant) -> Period? {
         periods.last { $0.from <= instant }
