@@ -107,7 +107,8 @@ struct Verifying {
         } else {
             print(
                 "verified \(position) entries, \(signatures.verified) signed texts, "
-                    + "\(signatures.answers) answers, \(signatures.erased) erased; \(all.count) faults")
+                    + "\(signatures.answers) answers, \(signatures.erased) erased; \(all.count) faults"
+            )
             for fault in all.prefix(Verifying.shown) { print("  \(fault)") }
         }
         return all.isEmpty ? .done : .found

@@ -67,7 +67,8 @@ extension Subscription {
             until = max(revokedAt, from)
             ending = .revocation
         }
-        if charge.isKnownByRows, let last, let end = last.until, end < from, !hasLapsed(end..<from) {
+        if charge.isKnownByRows, let last, let end = last.until, end < from, !hasLapsed(end..<from)
+        {
             flags.append("gap_unknown")
         }
         if statement.isUpgraded == true, next == nil { flags.append("successor_missing") }
