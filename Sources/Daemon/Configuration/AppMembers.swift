@@ -18,7 +18,7 @@ extension ConfigurationDecoder {
     private mutating func app(_ node: ConfigurationNode, at path: String) -> AppConfiguration? {
         let names = [
             "bundleId", "appAppleId", "environments", "sharedSecret", "serverAPI",
-            "gracePeriodDays",
+            "gracePeriodDays", "receipts",
         ]
         guard let members = object(node, at: path, members: names) else { return nil }
         var app = AppConfiguration(bundleID: "", environments: [.production, .sandbox])
@@ -38,6 +38,13 @@ extension ConfigurationDecoder {
         }
         if let node = members["serverAPI"] {
             app.serverAPI = serverAPI(node, at: members.path("serverAPI"))
+        }
+        if let node = members["receipts"] {
+            app.receipts =
+                text(
+                    node, at: members.path("receipts"),
+                    allowed: ReceiptSource.allCases.map(\.rawValue).joined(separator: " or "),
+                    ReceiptSource.init(rawValue:)) ?? app.receipts
         }
         if let node = members["gracePeriodDays"] {
             app.gracePeriodDays = integer(
