@@ -36,7 +36,7 @@ let package = Package(
         room("EventLoop", ["CUV"]),
         .target(
             name: "Schema", path: "schema",
-            resources: [.embedInCode("0001_ledger.sql")],
+            resources: [.embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql")],
             swiftSettings: strict),
 
         // Floor 1: mechanisms, no domain word.
@@ -81,7 +81,8 @@ let package = Package(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner"]),
-        tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner"]),
+        tests(
+            "AppStoreTests", ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",

@@ -26,8 +26,8 @@ struct Call: Sendable {
 
     /// A call of a path that is made of these parts.
     init(
-        _ name: String, _ method: Method = .get, _ parts: [String],
-        _ query: [(name: String, value: String?)] = [], rate: Rate = .common, body: JSON? = nil
+        _ name: String, _ parts: [String], _ query: [(name: String, value: String?)] = [],
+        method: Method = .get, rate: Rate = .common, body: JSON? = nil
     ) {
         self.name = name
         self.method = method

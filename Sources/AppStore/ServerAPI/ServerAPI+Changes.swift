@@ -56,7 +56,7 @@ extension ServerAPI {
         -> Instant
     {
         let call = Call(
-            "extend", .put, ["v1", "subscriptions", "extend", original], rate: .changes,
+            "extend", ["v1", "subscriptions", "extend", original], method: .put, rate: .changes,
             body: JSON(members: [
                 "extendByDays": .integer(given.days),
                 "extendReasonCode": .integer(given.reason.rawValue),
@@ -74,7 +74,7 @@ extension ServerAPI {
         async throws(ServerAPIError)
     {
         let call = Call(
-            "consumption", .put, ["v2", "transactions", "consumption", transaction],
+            "consumption", ["v2", "transactions", "consumption", transaction], method: .put,
             body: JSON(members: [
                 "customerConsented": .bool(true),
                 "deliveryStatus": .string(consumption.delivery),
@@ -88,7 +88,7 @@ extension ServerAPI {
     /// Puts an account token on a line's latest and later transactions.
     public func setToken(_ token: String, on original: String) async throws(ServerAPIError) {
         let call = Call(
-            "setToken", .put, ["v1", "transactions", original, "appAccountToken"],
+            "setToken", ["v1", "transactions", original, "appAccountToken"], method: .put,
             rate: .changes, body: JSON(members: ["appAccountToken": .string(token)]))
         _ = try await answer(to: call)
     }

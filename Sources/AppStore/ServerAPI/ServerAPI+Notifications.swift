@@ -51,8 +51,8 @@ extension ServerAPI {
         ])
         return Pages(after: nil) { (token) async throws(ServerAPIError) in
             let call = Call(
-                "notifications", .post, ["v1", "notifications", "history"],
-                [("paginationToken", token)], body: body)
+                "notifications", ["v1", "notifications", "history"], [("paginationToken", token)],
+                method: .post, body: body)
             let reading = try AnswerReading(try await self.answer(to: call))
             var items: [SentNotification] = []
             for item in try reading.list("notificationHistory") {
@@ -66,7 +66,7 @@ extension ServerAPI {
 
     /// Asks for a notification of type TEST; the token to ask about it with.
     public func requestTest() async throws(ServerAPIError) -> String {
-        let call = Call("test", .post, ["v1", "notifications", "test"], rate: .tests)
+        let call = Call("test", ["v1", "notifications", "test"], method: .post, rate: .tests)
         return try AnswerReading(try await answer(to: call)).text("testNotificationToken")
     }
 
