@@ -8,6 +8,8 @@ struct Charge {
     private(set) var revokedAt: Instant?
     private(set) var isRefunded: Bool
     private(set) var refundShare: Int64?
+    /// Money that went back, by date.
+    private(set) var moneyBack: [MoneyBack]
     /// What was paid in all.
     private(set) var paidMilliunits: Int64?
     /// Each purchase of seats, by date; empty when it is not about seats.
@@ -30,6 +32,7 @@ struct Charge {
         isRefunded = merged.isRefund
         refundShare = merged.isRefund ? merged.refundShare : nil
         paidMilliunits = merged.paidMilliunits
+        moneyBack = MoneyBack.history(copies.inOrder, price: merged.paidMilliunits)
         if shape == .permanent || shape == .unstated {
             purchasedAt = merged.originallyPurchasedAt ?? merged.purchasedAt
         }
@@ -83,6 +86,15 @@ struct Charge {
         joined.revokedAt = revoked?.revokedAt
         joined.isRefunded = revoked?.isRefunded ?? false
         joined.refundShare = revoked?.refundShare
+        // Copies are one charge, so it went back once: as the copy tells that is revoked now, or else
+        // the one that tells it first.
+        let backs = charges.map(\.moneyBack).filter { !$0.isEmpty }
+        joined.moneyBack =
+            revoked?.moneyBack.isEmpty == false
+            ? revoked?.moneyBack ?? [] : backs.min { $0[0].at < $1[0].at } ?? []
+        for index in joined.moneyBack.indices {
+            joined.moneyBack[index].priceMilliunits = joined.paidMilliunits
+        }
         return joined
     }
 
@@ -100,6 +112,7 @@ struct Charge {
         period.revokedAt = isRevoked ? revocations.max() : nil
         period.isRefunded = isRevoked && purchases.contains(where: \.isRefunded)
         period.refundShare = nil
+        period.moneyBack = purchases.flatMap(\.moneyBack).sorted { $0.at < $1.at }
         return period
     }
 
@@ -119,6 +132,11 @@ struct Charge {
             currency: statement.currency, seats: statement.quantity,
             revokedSeats: statement.seats?.revokedQuantity, revokedAt: revokedAt,
             isRefunded: isRefunded, refundShare: refundShare)
+    }
+
+    /// How its end was put off; `notices` are those that speak of it.
+    func extensions(_ notices: [(at: Instant, end: Instant?)]) -> [Extension] {
+        Extension.history(copies, notices)
     }
 
     /// Whether receipts alone know it, whose rows may be a selection.
@@ -154,6 +172,7 @@ struct Charge {
         upgraded.revokedAt = nil
         upgraded.isRefunded = false
         upgraded.refundShare = nil
+        upgraded.moneyBack.removeAll { $0.at == revokedAt }
         for index in seatPayments.indices where seatPayments[index].revokedAt == revokedAt {
             upgraded.seatPayments[index].revokedAt = nil
             upgraded.seatPayments[index].isRefunded = false
@@ -190,13 +209,13 @@ struct Charge {
 
 extension TransactionStatement {
     /// Whether the revocation that it states gave money back (R15).
-    fileprivate var isRefund: Bool {
+    var isRefund: Bool {
         guard revokedAt != nil, ownership == nil || ownership == "PURCHASED" else { return false }
         return !["FAMILY_REVOKE", "ASSIGNMENT_REVOKE"].contains(revocationType)
     }
 
     /// The refunded share; all when Apple does not say.
-    fileprivate var refundShare: Int64 {
+    var refundShare: Int64 {
         min(max(revocationPercentage ?? 100_000, 0), 100_000)
     }
 }

@@ -126,6 +126,14 @@ public struct Period: Sendable, Hashable {
     public var seatPayments: [Payment]
     /// The payment of a commitment that it is.
     public var installment: Installment?
+    /// Money that went back, by date.
+    public var moneyBack: [MoneyBack]
+    /// How its end was put off, by signing.
+    public var extensions: [Extension]
+    /// Country of the store account, ISO 3166-1 alpha-3.
+    public var storefront: String?
+    /// The offer's name.
+    public var offer: String?
     /// Caveats: `successor_missing`, `start_in_future`, `clock_skew`, `no_signed_date`, and
     /// `gap_unknown` when nothing says whether the time before it was paid for.
     public var flags: [String]
