@@ -198,6 +198,7 @@ extension Entry {
             var text = "\(event.kind.name): "
             text += statement.willRenew == true ? "set to renew" : "not set to renew"
             if let product = statement.renewsProduct { text += " as \(product)" }
+            if statement.commitmentWillRenew == false { text += ", until the commitment ends" }
             if statement.isInBillingRetry == true { text += ", billing is retried" }
             if let grace = statement.graceExpiresAt { text += ", grace until \(grace)" }
             return text
