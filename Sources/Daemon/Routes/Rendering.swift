@@ -192,6 +192,10 @@ extension Entry {
             let verb = event.kind.name
             var text = "\(verb): \(statement.product), transaction \(statement.transaction)"
             if let expiresAt = statement.expiresAt { text += ", until \(expiresAt)" }
+            if let seats = statement.seats, let quantity = statement.quantity {
+                text += ", \(quantity) seats"
+                if let revoked = seats.revokedQuantity { text += ", \(revoked) of them taken back" }
+            }
             if let revokedAt = statement.revokedAt { text += ", revoked at \(revokedAt)" }
             return text
         case .renewal(let statement):

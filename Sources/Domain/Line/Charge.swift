@@ -10,6 +10,7 @@ struct Charge {
     private(set) var paidMilliunits: Int64?
     /// Each purchase of seats, by date; empty when it is not about seats.
     private(set) var seatPayments: [Payment] = []
+    private let isOfSeats: Bool
     /// The first signing; `nil` when no copy carried its own date.
     private var firstSignedAt: Instant?
     private var copies: [Copy<TransactionStatement>]
@@ -27,6 +28,7 @@ struct Charge {
         isRefunded = merged.isRefund
         refundShare = merged.isRefund ? merged.refundShare : nil
         paidMilliunits = merged.paidMilliunits
+        isOfSeats = merged.isOfSeats
         if shape == .permanent {
             purchasedAt = merged.originallyPurchasedAt ?? merged.purchasedAt
         }
@@ -43,7 +45,7 @@ struct Charge {
     /// - Shape: at least one, of equal identity, in any order.
     static func joined(_ charges: [Charge]) -> Charge {
         precondition(!charges.isEmpty, "nothing to join")
-        guard charges.contains(where: \.statement.isOfSeats) else { return copied(charges) }
+        guard charges.contains(where: { $0.isOfSeats }) else { return copied(charges) }
         // Copies that restores and other devices make repeat the date and the seats of the one
         // purchase that they stand for; seats that are added in mid-period are a purchase with a
         // date of its own, and only a period of seats (`multiSeatInfo`, or SEAT_ADDITION on any of
