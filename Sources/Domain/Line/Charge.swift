@@ -77,6 +77,8 @@ struct Charge {
         joined.revokedAt = revoked?.revokedAt
         joined.isRefunded = revoked?.isRefunded ?? false
         joined.refundShare = revoked?.refundShare
+        joined.statement.seats?.revokedQuantity =
+            charges.compactMap { $0.statement.seats?.revokedQuantity }.max()
         return joined
     }
 
