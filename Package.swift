@@ -80,7 +80,7 @@ let package = Package(
         .target(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
-        tests("CryptoTests", ["Crypto", "TestSigner"]),
+        tests("CryptoTests", ["Crypto", "TestSigner", "COpenSSL"]),
         tests(
             "AppStoreTests",
             ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner"]),

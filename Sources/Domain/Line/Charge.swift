@@ -2,7 +2,9 @@
 struct Charge {
     private(set) var statement: TransactionStatement
     private(set) var aliases: [String]
-    private(set) var purchasedAt: Instant
+    var purchasedAt: Instant
+    /// Whether a receipt's row says when it was charged, which may be when it was restored.
+    private(set) var isDatedByRow: Bool
     private(set) var revokedAt: Instant?
     private(set) var isRefunded: Bool
     private(set) var refundShare: Int64?
@@ -22,6 +24,7 @@ struct Charge {
         statement = merged
         aliases = [merged.transaction]
         purchasedAt = merged.purchasedAt
+        isDatedByRow = copies.newest?.source.isReceipt == true
         firstSignedAt =
             copies.inOrder.first { !$0.content.flags.contains("no_signed_date") }?.signedAt
         revokedAt = merged.revokedAt
@@ -29,7 +32,7 @@ struct Charge {
         refundShare = merged.isRefund ? merged.refundShare : nil
         paidMilliunits = merged.paidMilliunits
         isOfSeats = merged.isOfSeats
-        if shape == .permanent {
+        if shape == .permanent || shape == .unstated {
             purchasedAt = merged.originallyPurchasedAt ?? merged.purchasedAt
         }
     }
@@ -69,7 +72,12 @@ struct Charge {
         joined.statement = Charge.merged(joined.copies) ?? joined.statement
         joined.paidMilliunits = joined.statement.paidMilliunits
         joined.aliases = charges.flatMap(\.aliases).sorted(by: Charge.idPrecedes)
-        joined.purchasedAt = charges.map(\.purchasedAt).min() ?? joined.purchasedAt
+        if let first = charges.min(by: { $0.purchasedAt < $1.purchasedAt }) {
+            joined.purchasedAt = first.purchasedAt
+            joined.isDatedByRow = charges.allSatisfy {
+                $0.isDatedByRow || $0.purchasedAt != first.purchasedAt
+            }
+        }
         joined.firstSignedAt = charges.compactMap(\.firstSignedAt).min()
         // A copy that another device made says nothing of a revocation that this one carries.
         let revoked = charges.filter { $0.revokedAt != nil }
@@ -117,6 +125,9 @@ struct Charge {
             isRefunded: isRefunded, refundShare: refundShare)
     }
 
+    /// Whether receipts alone know it, whose rows may be a selection.
+    var isKnownByRows: Bool { copies.allSatisfy { $0.source.isReceipt } }
+
     var shape: Period.Shape {
         switch statement.type {
         case "Auto-Renewable Subscription": .subscription
@@ -130,9 +141,10 @@ struct Charge {
     /// What makes two transactions one period (R2).
     var identity: String {
         switch shape {
-        case .permanent: "line"
+        // Only permanent purchases are restored without an expiry; others begin lines of their own.
+        case .permanent, .unstated: "line"
         case .subscription: statement.webOrderLineItem.map { "w" + $0 } ?? "t" + aliases[0]
-        case .pass, .consumable, .unstated: "t" + aliases[0]
+        case .pass, .consumable: "t" + aliases[0]
         }
     }
 

@@ -113,7 +113,7 @@ extension TransactionStatement {
     /// This statement with its newer copies' members laid over it (R3).
     ///
     /// Absence takes nothing back, but for revocation (seats taken back too) and upgrade, which
-    /// only the newest copy says.
+    /// only the newest copy that is not partial says.
     func overlaid(by newer: TransactionStatement) -> TransactionStatement {
         var merged = newer
         merged.webOrderLineItem = newer.webOrderLineItem ?? webOrderLineItem
@@ -140,6 +140,16 @@ extension TransactionStatement {
         merged.totalBillingPeriods = newer.totalBillingPeriods ?? totalBillingPeriods
         merged.advancedCommerce = newer.advancedCommerce ?? advancedCommerce
         merged.previousOriginal = newer.previousOriginal ?? previousOriginal
+        if newer.isPartial {
+            merged.isPartial = isPartial
+            merged.isUpgraded = newer.isUpgraded ?? isUpgraded
+            if newer.revokedAt == nil {
+                merged.revokedAt = revokedAt
+                merged.revocationReason = revocationReason
+                merged.revocationType = revocationType
+                merged.revocationPercentage = revocationPercentage
+            }
+        }
         if !flags.isEmpty { merged.flags = Array(Set(flags).union(newer.flags)).sorted() }
         return merged
     }

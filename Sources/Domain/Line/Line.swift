@@ -127,7 +127,8 @@ public struct Period: Sendable, Hashable {
     public var seatPayments: [Payment]
     /// The payment of a commitment that it is.
     public var installment: Installment?
-    /// Caveats: `successor_missing`, `start_in_future`, `clock_skew`, `no_signed_date`.
+    /// Caveats: `successor_missing`, `start_in_future`, `clock_skew`, `no_signed_date`, and
+    /// `gap_unknown` when nothing says whether the time before it was paid for.
     public var flags: [String]
 }
 

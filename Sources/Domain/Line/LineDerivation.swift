@@ -32,8 +32,8 @@ extension Subscription {
     /// What was charged for each period, in order.
     private func charges() -> [Charge] {
         let charges = transactions.values.compactMap { Charge($0) }
-        return Dictionary(grouping: charges, by: \.identity).values
-            .map(Charge.joined).sorted { $0.precedes($1) }
+        return Charge.inOrder(
+            Dictionary(grouping: charges, by: \.identity).values.map(Charge.joined))
     }
 
     private func periods(_ ordered: [Charge]) -> [Period] {
@@ -67,6 +67,10 @@ extension Subscription {
             until = max(revokedAt, from)
             ending = .revocation
         }
+        if charge.isKnownByRows, let last, let end = last.until, end < from, !hasLapsed(end..<from)
+        {
+            flags.append("gap_unknown")
+        }
         if statement.isUpgraded == true, next == nil { flags.append("successor_missing") }
         var period = Period(
             transaction: charge.aliases[0], aliases: charge.aliases,
@@ -87,6 +91,15 @@ extension Subscription {
             period.retries = episode.retries
         }
         return period
+    }
+
+    /// Whether a renewal info signed in a gap says that nothing was paid for it.
+    private func hasLapsed(_ gap: Range<Instant>) -> Bool {
+        renewals.inOrder.contains {
+            gap.contains($0.signedAt)
+                && ($0.content.expirationIntent != nil || $0.content.isInBillingRetry == true
+                    || $0.content.willRenew == false)
+        }
     }
 
     /// The end of the paid time: Apple's date, or a later one that an extension named (R4).

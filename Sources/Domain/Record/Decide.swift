@@ -103,7 +103,7 @@ extension TransactionStatement {
 
     fileprivate func kind(after before: TransactionStatement) -> Kind {
         if revokedAt != nil, before.revokedAt == nil { return .revoked }
-        if revokedAt == nil, before.revokedAt != nil { return .reversed }
+        if revokedAt == nil, before.revokedAt != nil, !isPartial { return .reversed }
         if let expiresAt, let earlier = before.expiresAt, expiresAt > earlier { return .extended }
         if isUpgraded == true, before.isUpgraded != true { return .upgraded }
         return .amended

@@ -40,6 +40,7 @@ extension TransactionStatement {
             "totalBillingPeriods": .whole(totalBillingPeriods),
             "advancedCommerceInfo": advancedCommerce,
             "previousOriginalTransactionId": .text(previousOriginal),
+            "partial": .truth(isPartial ? true : nil),
             "flags": .flags(flags),
         ])
     }
@@ -88,6 +89,7 @@ extension TransactionStatement {
         totalBillingPeriods = try read.wholeIfAny("totalBillingPeriods")
         advancedCommerce = read.json["advancedCommerceInfo"]
         previousOriginal = try read.textIfAny("previousOriginalTransactionId")
+        isPartial = try read.truthIfAny("partial") ?? false
         flags = try read.texts("flags")
     }
 }

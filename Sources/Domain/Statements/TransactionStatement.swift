@@ -79,6 +79,9 @@ public struct TransactionStatement: Sendable, Hashable {
     public var advancedCommerce: JSON?
     /// The chain that this one continues.
     public var previousOriginal: String?
+    /// Whether what the copy leaves out of revocation and upgrade is left open, not denied: a row
+    /// of the receipt that the app sent says what was true when the receipt was made.
+    public var isPartial = false
     /// Caveats of this copy: `clock_skew`, `no_signed_date`, `non_canonical`.
     public var flags: [String] = []
 
