@@ -7,7 +7,7 @@ extension Interpreter {
     /// It tells what was true when it was made, which takes the place of a signing; it says nothing
     /// of renewal, and takes no revocation back.
     public func receipt(_ base64: String, of bundle: String, receivedAt: Instant)
-        throws(AnswerRefusal) -> AnswerReading
+        throws(AnswerRefusal) -> ReceiptReading
     {
         guard let text = ReceiptClient.normalized(base64) else {
             throw .malformed("the receipt is no base64")

@@ -38,6 +38,10 @@ struct AppleConfiguration: Sendable, Equatable {
     var rootCertificates: [String] = []
     /// Whether revocation is asked for online.
     var onlineChecks = false
+    /// How often the record is compared with Apple's servers; 0: never.
+    ///
+    /// - Units: minutes, up to a week of them.
+    var reconcileMinutes = 60
     var verifyReceipt = AppleEndpoints(
         production: "https://buy.itunes.apple.com/verifyReceipt",
         sandbox: "https://sandbox.itunes.apple.com/verifyReceipt")

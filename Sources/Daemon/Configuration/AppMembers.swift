@@ -107,7 +107,7 @@ extension ConfigurationDecoder {
     }
 
     mutating func apple(_ node: ConfigurationNode, at path: String) -> AppleConfiguration? {
-        let names = ["rootCertificates", "onlineChecks", "endpoints"]
+        let names = ["rootCertificates", "onlineChecks", "reconcileMinutes", "endpoints"]
         guard let members = object(node, at: path, members: names) else { return nil }
         var apple = AppleConfiguration()
         let roots = members.path("rootCertificates")
@@ -115,6 +115,13 @@ extension ConfigurationDecoder {
             .compactMap { self.path($0.node, at: $0.path) }
         if let node = members["onlineChecks"] {
             apple.onlineChecks = flag(node, at: members.path("onlineChecks")) ?? false
+        }
+        if let node = members["reconcileMinutes"] {
+            apple.reconcileMinutes =
+                integer(
+                    node, at: members.path("reconcileMinutes"), in: 0...10_080,
+                    allowed: "a whole number of minutes from 0 (never) to 10080 (a week)"
+                ).map { Int($0) } ?? 0
         }
         if let node = members["endpoints"],
             let services = object(

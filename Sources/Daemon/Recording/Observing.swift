@@ -21,7 +21,7 @@ enum Observing {
     }
 
     /// The proposal that records all that an answer about a receipt says, or nothing of it.
-    static func proposal(_ answer: AnswerReading, presenter: String?) -> Proposal {
+    static func proposal(_ answer: ReceiptReading, presenter: String?) -> Proposal {
         let parts = answer.observations
         return Proposal(
             tokens: parts.flatMap(\.tokens), customers: presenter.map { [$0] } ?? [],

@@ -119,9 +119,9 @@ struct ReceiptDesk: Sendable {
 
     private func record(
         _ text: [UInt8], _ presenter: String?,
-        _ read: () throws(AnswerRefusal) -> AnswerReading
+        _ read: () throws(AnswerRefusal) -> ReceiptReading
     ) async throws(Failure) -> Learnt {
-        let answer: AnswerReading
+        let answer: ReceiptReading
         do throws(AnswerRefusal) {
             answer = try read()
         } catch {

@@ -2,7 +2,7 @@ public import Crypto
 public import Domain
 
 /// What an answer of the store about a receipt says, read and dated.
-public struct AnswerReading: Sendable {
+public struct ReceiptReading: Sendable {
     /// Its text, without the shared secret that version 1 notifications carry.
     public let text: [UInt8]
     /// SHA-256 of the text.
@@ -62,7 +62,7 @@ public struct AnswerOrigin: Sendable {
 extension Interpreter {
     /// What an answer about a receipt says. Nobody signed it: who asked must be trusted.
     public func answer(_ text: [UInt8], from origin: AnswerOrigin) throws(AnswerRefusal)
-        -> AnswerReading
+        -> ReceiptReading
     {
         let whole: JSON
         do throws(JSONError) {
@@ -84,7 +84,7 @@ extension Interpreter {
     func reading(
         rows: [ReceiptRow], renewals: [ReceiptRenewal], status: Int64, text: [UInt8],
         receivedAt: Instant, source: Source, asked judge: () throws(Hold) -> Asked
-    ) throws(AnswerRefusal) -> AnswerReading {
+    ) throws(AnswerRefusal) -> ReceiptReading {
         let asked = try believed(judge)
         let digest = SHA256.digest(of: text)
         let flags = Caveats.flags(
@@ -118,10 +118,10 @@ extension Interpreter {
                 unreadable.append(error.detail)
             }
         }
-        return AnswerReading(
+        return ReceiptReading(
             text: text, digest: digest, source: source, receivedAt: receivedAt, status: status,
             environment: asked.environment,
-            observations: AnswerReading.inOrder(parts), unreadable: unreadable)
+            observations: ReceiptReading.inOrder(parts), unreadable: unreadable)
     }
 
     /// The app, the environment and the instant of an answer's every word.
@@ -157,7 +157,7 @@ extension StoreAnswer {
     }
 }
 
-extension AnswerReading {
+extension ReceiptReading {
     /// By line, purchases by date before what is expected of the next.
     fileprivate static func inOrder(_ parts: [Observation]) -> [Observation] {
         parts.enumerated().sorted { left, right in
