@@ -14,6 +14,7 @@ struct Charge {
     private(set) var paidMilliunits: Int64?
     /// Each purchase of seats, by date; empty when it is not about seats.
     private(set) var seatPayments: [Payment] = []
+    private let isOfSeats: Bool
     /// The first signing; `nil` when no copy carried its own date.
     private var firstSignedAt: Instant?
     private var copies: [Copy<TransactionStatement>]
@@ -33,6 +34,7 @@ struct Charge {
         refundShare = merged.isRefund ? merged.refundShare : nil
         paidMilliunits = merged.paidMilliunits
         moneyBack = MoneyBack.history(copies.inOrder, price: merged.paidMilliunits)
+        isOfSeats = merged.isOfSeats
         if shape == .permanent || shape == .unstated {
             purchasedAt = merged.originallyPurchasedAt ?? merged.purchasedAt
         }
@@ -49,7 +51,7 @@ struct Charge {
     /// - Shape: at least one, of equal identity, in any order.
     static func joined(_ charges: [Charge]) -> Charge {
         precondition(!charges.isEmpty, "nothing to join")
-        guard charges.contains(where: \.statement.isOfSeats) else { return copied(charges) }
+        guard charges.contains(where: { $0.isOfSeats }) else { return copied(charges) }
         // Copies that restores and other devices make repeat the date and the seats of the one
         // purchase that they stand for; seats that are added in mid-period are a purchase with a
         // date of its own, and only a period of seats (`multiSeatInfo`, or SEAT_ADDITION on any of
@@ -95,6 +97,8 @@ struct Charge {
         for index in joined.moneyBack.indices {
             joined.moneyBack[index].priceMilliunits = joined.paidMilliunits
         }
+        joined.statement.seats?.revokedQuantity =
+            charges.compactMap { $0.statement.seats?.revokedQuantity }.max()
         return joined
     }
 

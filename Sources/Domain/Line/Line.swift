@@ -11,7 +11,8 @@ public struct Line: Sendable, Hashable {
     /// What was said or shown of whose it is, by place on the record.
     public var claims: [Claim]
     /// The original transaction id of the chain that this one continues: before a switch between
-    /// a bundle and a subscription of its own, or to Advanced Commerce.
+    /// a bundle and a subscription of its own, or to Advanced Commerce. It is shown and moves no
+    /// ownership: whose a line is, its own words say (R13).
     public var previousOriginal: String?
 
     /// One word on whose a line is.
