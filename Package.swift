@@ -36,7 +36,10 @@ let package = Package(
         room("EventLoop", ["CUV"]),
         .target(
             name: "Schema", path: "schema",
-            resources: [.embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql")],
+            resources: [
+                .embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql"),
+                .embedInCode("0003_generations.sql"),
+            ],
             swiftSettings: strict),
 
         // Floor 1: mechanisms, no domain word.
@@ -50,7 +53,9 @@ let package = Package(
         room("Operation", ["Domain", "Crypto", "Postgres"]),
 
         // Floor 3.
-        room("Projecting", ["Domain", "Diagnostics", "Ledger", "Postgres", "EventLoop"]),
+        room(
+            "Projecting",
+            ["Domain", "Diagnostics", "Crypto", "Ledger", "Postgres", "EventLoop"]),
 
         // Floor 4.
         room(

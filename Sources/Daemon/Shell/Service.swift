@@ -22,6 +22,7 @@ struct Service: Sendable {
     private let reconciling: Task<Void, Never>?
     private let projectors: [Projector]
     private let following: [Task<Void, Never>]
+    private let rebuilding: Task<Void, Never>
 
     /// Starts a daemon's work on a ground.
     ///
@@ -74,6 +75,10 @@ struct Service: Sendable {
                 projectors: projectors,
                 following: projectors.map { projector in
                     Task(executorPreference: ground.inner) { await projector.run() }
+                },
+                // On no loop: folding the whole record must not keep requests waiting.
+                rebuilding: Task {
+                    await Rebuilder(Projections.all.map { ground.rebuild($0) }).run()
                 })
         } catch {
             await writer.close()
@@ -85,8 +90,10 @@ struct Service: Sendable {
     func stop() async {
         retrying?.cancel()
         reconciling?.cancel()
+        rebuilding.cancel()
         await retrying?.value
         await reconciling?.value
+        await rebuilding.value
         await writer.close()
         for task in following { task.cancel() }
         for projector in projectors { await projector.wake() }
@@ -96,15 +103,9 @@ struct Service: Sendable {
     private static func projectors(
         _ ground: Ground, _ metrics: MetricRegistry, _ checkpoints: Checkpoints
     ) -> [Projector] {
-        let projections: [any Projection] = [LinesProjection(), HoldingsProjection()]
-        return projections.map { projection in
-            Projector(
-                projection, reader: LedgerReader(ground.writePool), pool: ground.writePool,
-                on: ground.inner,
-                lag: metrics.gauge(
-                    "subledger_projection_lag_entries", help: "Entries not yet folded.",
-                    labels: ["projection": projection.name]), checkpoints: checkpoints,
-                clock: { SystemClock.now })
+        Projections.all.map { projection in
+            ground.projector(
+                projection, metrics, checkpoints, onFlip: { ground.answers.forget() })
         }
     }
 
@@ -138,6 +139,7 @@ struct Service: Sendable {
             answers: ground.answers, writer: writer, metrics: metrics)
         var routes = ingest.routes + commands.routes + customers.routes + feed.routes
         routes += receipts.routes + lines.routes + quarantine.routes + operation.routes
+        routes += ProjectionRoutes(ground: ground).routes
         let description = OpenAPI(
             routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
         ).document

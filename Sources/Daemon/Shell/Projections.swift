@@ -1,0 +1,52 @@
+import Diagnostics
+import Entitlements
+import Foundation
+import Ledger
+import Postgres
+import Projecting
+
+/// The projections that there are.
+enum Projections {
+    static let all: [any Projection] = [LinesProjection(), HoldingsProjection()]
+
+    /// The projection of a name.
+    static func named(_ name: String) -> (any Projection)? { all.first { $0.name == name } }
+
+    /// Differs from that of every other process.
+    static let process = UUID().uuidString
+}
+
+extension Ground {
+    /// What keeps a projection level.
+    func projector(
+        _ projection: any Projection, _ metrics: MetricRegistry, _ checkpoints: Checkpoints,
+        onFlip: @escaping @Sendable () -> Void = {}
+    ) -> Projector {
+        Projector(
+            projection, reader: LedgerReader(writePool), pool: writePool, on: inner,
+            name: UUID().uuidString,
+            gauges: Projector.Gauges(metrics, projection: projection.name),
+            checkpoints: checkpoints, onFlip: onFlip, clock: { SystemClock.now })
+    }
+
+    /// What builds a projection anew.
+    func rebuild(
+        _ projection: any Projection, workers: Int? = nil,
+        onProgress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
+    ) -> Rebuild {
+        let address = connectionString
+        let workers =
+            workers ?? configuration.projections.workers
+            ?? ProcessInfo.processInfo.activeProcessorCount
+        return Rebuild(
+            projection, pool: writePool, reader: LedgerReader(writePool),
+            resources: Rebuild.Resources(
+                workers: workers, memoryMiB: configuration.projections.memoryMiB,
+                connect: { () async throws(PostgresError) in
+                    try await BlockingConnection.open(
+                        address, options: Migrator.sessionOptions + ["set statement_timeout = 0"],
+                        name: "rebuild", patience: .seconds(600))
+                }), runner: Projections.process, clock: { SystemClock.now },
+            onProgress: onProgress)
+    }
+}
