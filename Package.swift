@@ -108,7 +108,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Domain", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore", "Ledger",
-                "TestSigner",
+                "Projecting", "Entitlements", "TestSigner",
             ], path: "Tests/Bench", swiftSettings: strict),
         tests("HTTPTests", ["HTTP", "EventLoop"]),
     ]

@@ -41,6 +41,18 @@ struct Builds: Sendable {
             ] + more)
     }
 
+    /// Begins the first generation of all, which is live at once; does nothing when there is one.
+    static func first(of projection: any Projection, at now: Instant) -> Statement {
+        Statement(
+            """
+            insert into projection.generation \
+            (projection, generation, edition, is_live, checkpoint, updated_at) \
+            select $1, 1, $2, true, 0, $3 where not exists \
+            (select from projection.generation where projection = $1) on conflict do nothing
+            """,
+            [.text(projection.name), .int8(projection.edition), .int8(now.milliseconds)])
+    }
+
     /// Takes over the generation being built, or begins one.
     ///
     /// - Throws: `busy` when another runner is at work.
@@ -76,6 +88,9 @@ struct Builds: Sendable {
         async throws(ProjectingError) -> Int64
     {
         try await penned { () throws(PostgresError) in
+            // Numbers after the first are given here alone.
+            let first = Builds.first(of: projection, at: clock())
+            try await pool.query(first.sql, first.parameters)
             // What another edition began is begun anew.
             try await pool.query(
                 """

@@ -105,6 +105,18 @@ public actor Projector {
                 delay = min(delay * 2, .seconds(5))
             }
         }
+        await letGo()
+    }
+
+    /// Says that somebody else may keep the projection level at once.
+    private func letGo() async {
+        let (pool, name, projection) = (pool, name, projection.name)
+        // In a task that is not cancelled as this one is.
+        await Task {
+            _ = try? await pool.query(
+                "delete from projection.keeper where projection = $1 and keeper = $2",
+                [.text(projection), .text(name)])
+        }.value
     }
 
     private func rest(_ time: Duration) async {
@@ -135,7 +147,8 @@ public actor Projector {
         gauges.lag.set(Double(entries.count))
         gauges.halted.set(Double(live.haltedStreams))
         checkpoints.note(projection.name, at: live.checkpoint)
-        guard mayKeep(live, hasNews: !entries.isEmpty) else { return 0 }
+        let hasHalts = generation != live.number && live.haltedStreams > 0
+        guard mayKeep(live, hasNews: !entries.isEmpty || hasHalts) else { return 0 }
         if generation != live.number { try await enter(live) }
         guard let last = entries.last else { return 0 }
         // Taken out while they change, so that they are not copied; lost when that fails.
@@ -224,18 +237,7 @@ public actor Projector {
 
     /// Begins the first generation of all, which is live at once.
     private func begin() async throws(LedgerError) {
-        try await write([
-            Statement(
-                """
-                insert into projection.generation \
-                (projection, generation, edition, is_live, checkpoint, updated_at) \
-                values ($1, 1, $2, true, 0, $3) on conflict do nothing
-                """,
-                [
-                    .text(projection.name), .int8(projection.edition),
-                    .int8(clock().milliseconds),
-                ])
-        ])
+        try await write([Builds.first(of: projection, at: clock())])
     }
 
     private func read() async throws(LedgerError) -> Generation? {

@@ -140,14 +140,15 @@ extension Rebuild {
             // Who moves the live checkpoint waits here; who reads does not.
             return try await live(session, "for update")
         }
-        if let old, old.edition > projection.edition { throw .newerLive(edition: old.edition) }
-        if let old, old.checkpoint.number - build.checkpoint.number > Int64(Rebuild.lastStep) {
+        guard let old else { throw .notLevel }
+        if old.edition > projection.edition { throw .newerLive(edition: old.edition) }
+        if old.checkpoint.number - build.checkpoint.number > Int64(Rebuild.lastStep) {
             try await end(session)
             return false
         }
         var statements: [Statement] = []
         var position = build.checkpoint
-        if let old, old.checkpoint > position {
+        if old.checkpoint > position {
             var folds = StreamFolds(projection)
             let (last, changes) = try await news(build, upTo: old.checkpoint, &folds)
             guard last == old.checkpoint else { throw .notLevel }
@@ -165,7 +166,7 @@ extension Rebuild {
     }
 
     private func turn(
-        from old: Live?, to build: Build, at position: Position, _ compared: Comparison?
+        from old: Live, to build: Build, at position: Position, _ compared: Comparison?
     ) -> [Statement] {
         let now = Parameter.int8(clock().milliseconds)
         let name = Parameter.text(projection.name)
@@ -188,13 +189,6 @@ extension Rebuild {
                 and state in ('previous', 'live') and generation <> $2
                 """, [name, .int8(build.number)]),
         ]
-        guard let old else {
-            statements.append(
-                Statement(
-                    "insert into projection.generation values ($1, $2, $3, true, $4, $5)",
-                    [name, .int8(build.number), edition, .int8(position.number), now]))
-            return statements
-        }
         statements.append(
             Statement(
                 """

@@ -1,4 +1,3 @@
-import Diagnostics
 import Domain
 import Entitlements
 import Foundation
@@ -61,19 +60,20 @@ struct ProjectionCommands {
     /// Whose answers a rebuild would change: those that the record makes and the live generations
     /// do not.
     private func dryRun(_ ground: Ground) async throws(DaemonError) -> ExitCode {
-        let projectors = Projections.all.map {
-            ground.projector($0, MetricRegistry(), Checkpoints())
-        }
-        let following = projectors.map { projector in
-            Task(executorPreference: ground.inner) { await projector.run() }
-        }
-        defer { for task in following { task.cancel() } }
+        let following = ground.following(Projections.all)
         let now = SystemClock.now
-        let count = try await AnswerComparison(ground: ground, asksAt: now).run {
-            question throws(LedgerError) in
-            let (live, recorded) = try await ground.answers.views(question)
-            return (live.verdicts(at: now), recorded.verdicts(at: now))
+        let count: AnswerComparison.Count
+        do throws(DaemonError) {
+            count = try await AnswerComparison(ground: ground, asksAt: now).run {
+                question throws(LedgerError) in
+                let (live, recorded) = try await ground.answers.views(question)
+                return (live.verdicts(at: now), recorded.verdicts(at: now))
+            }
+        } catch {
+            await following.stop()
+            throw error
         }
+        await following.stop()
         Program.complain("\(count.differing) of \(count.asked) customers' answers would change")
         return .done
     }
@@ -98,19 +98,19 @@ struct ProjectionCommands {
         let rebuild = ground.rebuild(projection, workers: workers) { done, _ in
             progress.advance(by: told.news(done))
         }
-        let projector = ground.projector(projection, MetricRegistry(), Checkpoints())
-        let following = Task(executorPreference: ground.inner) { await projector.run() }
+        let following = ground.following([projection])
         let started = ContinuousClock.now
-        defer { following.cancel() }
         do throws(ProjectingError) {
             let outcome = try await work(rebuild)()
             progress.finish()
+            await following.stop()
             let (seconds, fraction) = started.duration(to: .now).components
             tell(projection, outcome, seconds: Double(seconds) + Double(fraction) / 1e18)
             return invocation.command == .projectionsVerify && outcome.isEqual != true
                 ? .found : .done
         } catch {
             progress.finish()
+            await following.stop()
             throw error
         }
     }

@@ -16,7 +16,27 @@ enum Projections {
     static let process = UUID().uuidString
 }
 
+/// Projections that are kept level while a command runs, which nobody else does without a daemon.
+struct Following {
+    fileprivate let tasks: [Task<Void, Never>]
+
+    /// Lets go of them.
+    func stop() async {
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+}
+
 extension Ground {
+    /// Keeps projections level until it is told to stop.
+    func following(_ projections: [any Projection]) -> Following {
+        Following(
+            tasks: projections.map { projection in
+                let projector = projector(projection, MetricRegistry(), Checkpoints())
+                return Task(executorPreference: inner) { await projector.run() }
+            })
+    }
+
     /// What keeps a projection level.
     func projector(
         _ projection: any Projection, _ metrics: MetricRegistry, _ checkpoints: Checkpoints,
