@@ -57,12 +57,15 @@ let package = Package(
             "Entitlements",
             ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
 
+        room(
+            "Analytics", ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
+
         // Floor 5.
         room(
             "Daemon",
             [
                 "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore",
-                "Ledger", "Operation", "Projecting", "Entitlements",
+                "Ledger", "Operation", "Projecting", "Entitlements", "Analytics",
             ]),
 
         // Floor 6.

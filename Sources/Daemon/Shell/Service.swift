@@ -1,3 +1,4 @@
+import Analytics
 import AppStore
 import Diagnostics
 import Domain
@@ -137,7 +138,9 @@ struct Service: Sendable {
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
         var routes = ingest.routes + commands.routes + customers.routes + feed.routes
-        routes += receipts.routes + lines.routes + quarantine.routes + operation.routes
+        let figures = MetricRoutes(questions: questions, metrics: MetricReader(ground.reader))
+        routes +=
+            receipts.routes + figures.routes + lines.routes + quarantine.routes + operation.routes
         let description = OpenAPI(
             routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
         ).document
