@@ -134,7 +134,8 @@ struct Importing {
             do throws(PostgresError) {
                 _ = try await held.keep(
                     Observing.evidence(evidence, source: .app, receivedAt: now),
-                    reason: reason.rawValue, detail: detail, draw: Ground.draw)
+                    reason: reason.rawValue, detail: detail, presenter: presenter,
+                    draw: Ground.draw)
             } catch {
                 throw .database(error)
             }

@@ -65,6 +65,7 @@ struct QuarantineRoutes: Sendable {
             .object([
                 .init("position", .integer(head.number)),
                 .init("believed", .integer(Int64(tally.believed))),
+                .init("refused", .integer(Int64(tally.refused))),
                 .init("held", tally.rendered),
             ]))
     }
