@@ -75,6 +75,8 @@ struct IngestRoutes: Sendable {
     @Sendable private func transactions(_ request: Request, _: [String]) async throws(Problem)
         -> Response
     {
+        // Evidence is its own key: a repeat finds what the first one recorded.
+        _ = try Reading.idempotencyKey(request)
         let json = try Reading.object(
             request, members: ["signedTransactions", "signedRenewalInfos", "customer"])
         let transactions = try Reading.texts(json, "signedTransactions")
