@@ -43,7 +43,7 @@ public enum Program {
             Interruption.yield()
             complain("subledger: \(error.code) \(error)")
             switch error {
-            case .settingsDiffer, .fileUnusable, .badQuestion: return .usage
+            case .settingsDiffer, .fileUnusable, .badQuestion, .serverAPIUnusable: return .usage
             default: return .failed
             }
         }
@@ -56,8 +56,10 @@ public enum Program {
         case .serve:
             return try await Serve(invocation: invocation, configuration: configuration).run()
         case .migrate: return try await Commands.migrate(configuration)
-        case .importNotifications, .importTransactions:
+        case .importNotifications, .importTransactions, .importReceipts, .importResponses:
             return try await Importing(invocation, configuration).run()
+        case .backfill: return try await Backfilling(invocation, configuration).run()
+        case .reconcile: return try await Reconciling(invocation, configuration).run()
         case .entitlements, .timeline:
             return try await Asking(invocation, configuration).run()
         case .replay: return try await Replaying(invocation, configuration).run()

@@ -22,8 +22,16 @@ enum DaemonError: Error, CustomStringConvertible {
     case database(PostgresError)
     /// What was asked about cannot be understood.
     case badQuestion(String)
+    /// Apple does not say now what a receipt holds; running the import again goes on there.
+    case appleUnavailable(file: String, line: Int, why: String)
     /// Something could not be appended.
     case append(AppendError)
+    /// Apple's server API gave no answer that can be used.
+    case store(ServerAPIError)
+    /// An app has no key for the server API, or one that cannot be used.
+    case serverAPIUnusable(app: String, why: String)
+    /// What Apple answered is not believed, and no more of that can be kept.
+    case quarantineFull(reason: String)
 
     /// Stable across releases; each has a section in the runbook.
     var code: String {
@@ -36,7 +44,11 @@ enum DaemonError: Error, CustomStringConvertible {
         case .cluster: "SL034"
         case .database: "SL035"
         case .badQuestion: "SL036"
+        case .appleUnavailable: "SL130"
         case .append(let error): error.code
+        case .store(let error): error.code
+        case .serverAPIUnusable: "SL079"
+        case .quarantineFull: "SL080"
         }
     }
 
@@ -53,7 +65,11 @@ enum DaemonError: Error, CustomStringConvertible {
         case .cluster(let error): "the embedded database: \(error)"
         case .database(let error): "\(error)"
         case .badQuestion(let why): why
+        case .appleUnavailable(let file, let line, let why): "\(file):\(line): \(why)"
         case .append(let error): "\(error)"
+        case .store(let error): "\(error)"
+        case .serverAPIUnusable(let app, let why): "the server API key of \(app): \(why)"
+        case .quarantineFull(let reason): "too much is held for the reason \(reason)"
         }
     }
 }

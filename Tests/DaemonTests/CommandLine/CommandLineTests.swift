@@ -49,8 +49,9 @@ struct CommandLineTests {
             ("srve", "unknown command 'srve'; did you mean 'serve'?"),
             (
                 "frobnicate",
-                "unknown command 'frobnicate'; known are: doctor, entitlements, import, keys,"
-                    + " migrate, quarantine, replay, serve, timeline, verify"
+                "unknown command 'frobnicate'; known are: backfill, doctor, entitlements,"
+                    + " import, keys, migrate, quarantine, reconcile, replay, serve, timeline,"
+                    + " verify"
             ),
             ("keys", "'keys' needs one of: create, list, revoke"),
             ("keys crate", "unknown command 'keys crate'; did you mean 'keys create'?"),
