@@ -1,4 +1,5 @@
 import Diagnostics
+import Synchronization
 
 /// What keepers are told of questions to authorities about certificates.
 struct CheckMetrics: Sendable {
@@ -7,8 +8,8 @@ struct CheckMetrics: Sendable {
         case good, revoked, unusable, unreachable
     }
 
-    /// Evidence that waits for an authority's word, as it was last counted.
-    let pending: Gauge
+    /// How much evidence waits for an authority's word.
+    let pending: Pending
     private let questions: Counter
     private let registry: MetricRegistry
 
@@ -17,8 +18,10 @@ struct CheckMetrics: Sendable {
         questions = registry.counter(
             "subledger_certificate_questions_total",
             help: "Questions to authorities about certificates.")
-        pending = registry.gauge(
-            "subledger_pending_evidence", help: "Evidence that waits for an authority's word.")
+        pending = Pending(
+            registry.gauge(
+                "subledger_pending_evidence",
+                help: "Evidence that waits for an authority's word."))
     }
 
     /// Notes that an authority is asked.
@@ -31,5 +34,33 @@ struct CheckMetrics: Sendable {
             help: "What came of questions to authorities about certificates.",
             labels: ["answer": answer.rawValue]
         ).add()
+    }
+}
+
+extension CheckMetrics {
+    /// Evidence that waits, as last counted and with what arrived since.
+    final class Pending: Sendable {
+        private let gauge: Gauge
+        private let arrivals = Mutex(0)
+
+        fileprivate init(_ gauge: Gauge) { self.gauge = gauge }
+
+        /// One more piece waits.
+        func arrived() {
+            arrivals.withLock { arrivals in
+                arrivals += 1
+                gauge.add(1)
+            }
+        }
+
+        /// How many have ever arrived, to be named when a count that begins now is done.
+        var arrivedByNow: Int { arrivals.withLock { $0 } }
+
+        /// So many wait, counted since so many had arrived; it is dropped when others did meanwhile.
+        func counted(_ number: Int, since arrivedThen: Int) {
+            arrivals.withLock { arrivals in
+                if arrivals == arrivedThen { gauge.set(Double(number)) }
+            }
+        }
     }
 }

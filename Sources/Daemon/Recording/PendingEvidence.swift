@@ -35,10 +35,11 @@ struct PendingEvidence: Sendable {
 
     /// Judges all that waits, once.
     func retry() async throws(DaemonError) -> Reprocessing.Tally {
+        let arrived = checks.metrics.pending.arrivedByNow
         await checks.forgetFailures()
         let tally = try await reprocessing.run(
             [], reasons: [HoldReason.pendingVerification.rawValue])
-        checks.metrics.pending.set(Double(tally.stillHeldCount))
+        checks.metrics.pending.counted(tally.stillHeldCount, since: arrived)
         return tally
     }
 

@@ -239,7 +239,7 @@ struct IngestRoutes: Sendable {
             throw .unavailable("SL053", "nothing was stored: \(error)")
         }
         switch kept {
-        case .stored: if reason == .pendingVerification { checks?.metrics.pending.add(1) }
+        case .stored: if reason == .pendingVerification { checks?.metrics.pending.arrived() }
         case .known: break
         case .full:
             throw .unavailable("SL051", "too much is held for the reason \(reason.rawValue)")
