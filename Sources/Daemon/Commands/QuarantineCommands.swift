@@ -90,14 +90,12 @@ struct QuarantineCommands {
 
     private func reprocess(_ ground: Ground) async throws(DaemonError) -> ExitCode {
         let writer = ground.writer()
-        // A command ends before anybody could ask it for its metrics.
-        let metrics = MetricRegistry()
         let reprocessing = Reprocessing(
             interpreter: try configuration.interpreter(), held: HeldReader(ground.writePool),
             evidence: EvidenceReader(ground.readPool), writer: writer,
             checks: configuration.apple.onlineChecks
-                ? OnlineChecks(client: Client(), metrics: CheckMetrics(metrics)) : nil,
-            forgeries: Forgeries(samples: Samples(ground.writePool), metrics: metrics))
+                ? OnlineChecks(client: Client()) : nil,
+            forgeries: Forgeries(samples: Samples(ground.writePool), metrics: MetricRegistry()))
         let tally: Reprocessing.Tally
         do throws(DaemonError) {
             tally = try await reprocessing.run(invocation.arguments.map { $0.lowercased() })

@@ -1,5 +1,6 @@
 import AppStore
 import Crypto
+import Diagnostics
 import Domain
 import HTTP
 
@@ -40,10 +41,12 @@ actor OnlineChecks {
     /// Checks through a client.
     ///
     /// - Parameters:
+    ///   - metrics: what keepers are told; a command ends before anybody asks it.
     ///   - patience: how long a responder has to answer.
     ///   - onRecovery: called when a chain is found good after something could not be learnt.
     init(
-        client: Client, metrics: CheckMetrics, patience: Duration = .seconds(5),
+        client: Client, metrics: CheckMetrics = CheckMetrics(MetricRegistry()),
+        patience: Duration = .seconds(5),
         onRecovery: @escaping @Sendable () -> Void = {}
     ) {
         self.client = client
