@@ -53,10 +53,13 @@ struct Service: Sendable {
             let wakes = PendingEvidence.Wakes()
             let checks =
                 configuration.apple.onlineChecks
-                ? OnlineChecks(client: Client(), onRecovery: { wakes.call() }) : nil
+                ? OnlineChecks(
+                    client: Client(), metrics: CheckMetrics(metrics),
+                    onRecovery: { wakes.call() }) : nil
             let reprocessing = Reprocessing(
                 interpreter: interpreter, held: HeldReader(ground.writePool),
-                evidence: EvidenceReader(ground.readPool), writer: writer, checks: checks)
+                evidence: EvidenceReader(ground.readPool), writer: writer, checks: checks,
+                forgeries: Forgeries(samples: Samples(ground.writePool), metrics: metrics))
             let router = Router(
                 routes: try routes(ground, reprocessing, metrics, ending),
                 keyRing: try await keyRing(ground), requests: metrics)
@@ -117,7 +120,7 @@ struct Service: Sendable {
         let ingest = IngestRoutes(
             interpreter: reprocessing.interpreter, checks: reprocessing.checks, writer: writer,
             held: HeldStore(ground.writePool),
-            samples: Samples(ground.writePool), answers: ground.answers,
+            forgeries: reprocessing.forgeries, answers: ground.answers,
             refusals: RefusalLimiter(),
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
         let receipts = ReceiptRoutes(
@@ -130,7 +133,7 @@ struct Service: Sendable {
         let lines = LineRoutes(questions: questions)
         let quarantine = QuarantineRoutes(
             held: reprocessing.held, reader: ground.reader, reprocessing: reprocessing,
-            samples: Samples(ground.writePool))
+            samples: reprocessing.forgeries.samples)
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
             answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending,
