@@ -89,7 +89,7 @@ struct MeasuredLine {
         let wasTrying = previous.retries.contains {
             $0.lowerBound < start && start <= $0.upperBound
         }
-        return period(index).reason == "RENEWAL" || wasTrying ? .recovered : .bought
+        return wasTrying ? .recovered : .bought
     }
 
     /// How the product changed with a period, when it did.
