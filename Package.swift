@@ -81,15 +81,18 @@ let package = Package(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner"]),
+        .target(
+            name: "TestApple", dependencies: ["Domain", "HTTP", "EventLoop"],
+            path: "Tests/Apple", swiftSettings: strict),
         tests(
-            "AppStoreTests", ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner"]),
+            "AppStoreTests",
+            ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner", "TestApple"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",
             [
                 "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
-                "TestLives",
-                "TestSigner", "TestSupport",
+                "AppStore", "TestLives", "TestSigner", "TestSupport", "TestApple",
             ]),
         tests(
             "LedgerTests",
