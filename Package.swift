@@ -92,7 +92,8 @@ let package = Package(
             "DaemonTests",
             [
                 "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
-                "AppStore", "TestLives", "TestSigner", "TestSupport", "TestApple",
+                "AppStore", "Entitlements", "Postgres", "TestLives", "TestSigner", "TestSupport",
+                "TestApple",
             ]),
         tests(
             "LedgerTests",
