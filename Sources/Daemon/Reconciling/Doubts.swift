@@ -23,9 +23,24 @@ struct Doubts: Sendable {
         var respectsPauses = false
     }
 
-    /// Asks about the lines in doubt of an app in an environment.
+    /// What asking about one line came to.
+    private enum Answer: Sendable {
+        /// Somebody else asks about it.
+        case leftAlone
+        /// Apple said something new; the position is that of its last entry, if it is known.
+        case learnt(Position?)
+        /// Nothing new, and nothing is in doubt any more.
+        case settled
+        /// It is still not known what happened.
+        case unknown
+    }
+
+    /// Asks about the lines in doubt of an app in an environment, a few at a time.
+    ///
+    /// - Parameter told: told of each line that was asked about.
     func ask(
-        at api: ServerAPI, _ limits: Limits, _ findings: inout Comparing.Findings
+        at api: ServerAPI, _ limits: Limits, _ findings: inout Comparing.Findings,
+        told: @Sendable (Int) -> Void
     ) async throws(DaemonError) {
         let scope = LinesInDoubt.Scope(
             bundle: api.place.bundleID, environment: api.place.environment, now: SystemClock.now,
@@ -35,13 +50,60 @@ struct Doubts: Sendable {
         while let from = place, left > 0 {
             let (found, next) = try await page(scope, after: from)
             place = next
-            for line in found.prefix(left) {
-                guard try await begin(line, limits) else { continue }
-                left -= 1
-                findings.place.asked += 1
-                try await ask(about: line, at: api, &findings)
+            let lines = found.prefix(left)
+            left -= lines.count
+            for start in stride(from: 0, to: lines.count, by: StoreApps.width) {
+                let few = lines[start..<min(start + StoreApps.width, lines.count)]
+                try await ask(about: few, at: api, limits, &findings)
+                told(few.count)
             }
         }
+    }
+
+    /// Asks about a few lines at once.
+    private func ask(
+        about lines: ArraySlice<LineInDoubt>, at api: ServerAPI, _ limits: Limits,
+        _ findings: inout Comparing.Findings
+    ) async throws(DaemonError) {
+        let answers = await withTaskGroup(
+            of: (LineInDoubt, Result<Answer, DaemonError>).self
+        ) { group in
+            for line in lines {
+                group.addTask {
+                    do throws(DaemonError) {
+                        guard try await begin(line, limits) else {
+                            return (line, .success(.leftAlone))
+                        }
+                        return (line, .success(try await ask(about: line, at: api)))
+                    } catch {
+                        return (line, .failure(error))
+                    }
+                }
+            }
+            var answers: [(LineInDoubt, Result<Answer, DaemonError>)] = []
+            for await answer in group { answers.append(answer) }
+            return answers.sorted { $0.0.stream < $1.0.stream }
+        }
+        var failure: DaemonError?
+        for (line, answer) in answers {
+            let original = line.stream.line?.original ?? line.stream.name
+            switch answer {
+            case .success(.leftAlone): continue
+            case .success(.settled): break
+            case .success(.unknown): findings.place.stillUnknown(original)
+            case .success(.learnt(let position)):
+                findings.place.learnt += 1
+                findings.add(
+                    ReconcileReport.Missing(
+                        bundle: api.place.bundleID, environment: api.place.environment,
+                        what: line.doubt.rawValue, line: original, position: position))
+            case .failure(let error):
+                findings.place.stillUnknown(original)
+                failure = failure ?? error
+            }
+            findings.place.asked += 1
+        }
+        if let failure { throw failure }
     }
 
     private func page(_ scope: LinesInDoubt.Scope, after place: LinesInDoubt.Place)
@@ -65,10 +127,10 @@ struct Doubts: Sendable {
         }
     }
 
-    private func ask(
-        about line: LineInDoubt, at api: ServerAPI, _ findings: inout Comparing.Findings
-    ) async throws(DaemonError) {
-        guard let original = line.stream.line?.original else { return }
+    private func ask(about line: LineInDoubt, at api: ServerAPI) async throws(DaemonError)
+        -> Answer
+    {
+        guard let original = line.stream.line?.original else { return .settled }
         let before = try await state(of: line.stream)
         var position: Position?
         do throws(DaemonError) {
@@ -78,27 +140,18 @@ struct Doubts: Sendable {
                 _ = try await histories.bring(original, from: api, page: { _ in })
             }
         } catch .store(.unknown) {
-            findings.place.unknown.append(original)
             try await stored { () throws(PostgresError) in
                 try await inquiries.postpone(
                     bucket: Bucket.of(line.stream), stream: line.stream.name,
                     until: SystemClock.now.milliseconds + Doubts.longestPause)
             }
-            return
+            return .unknown
         } catch {
-            findings.place.unknown.append(original)
             throw error
         }
         let after = try await state(of: line.stream)
-        if before != after {
-            findings.place.learnt += 1
-            findings.add(
-                ReconcileReport.Missing(
-                    bundle: api.place.bundleID, environment: api.place.environment,
-                    what: line.doubt.rawValue, line: original, position: position))
-        } else if after.isInDoubt(line.doubt) {
-            findings.place.unknown.append(original)
-        }
+        if before != after { return .learnt(position) }
+        return after.isInDoubt(line.doubt) ? .unknown : .settled
     }
 
     /// Records how the subscriptions of a line's customer stand; the last position that it added.

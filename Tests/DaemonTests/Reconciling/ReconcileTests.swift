@@ -252,6 +252,11 @@ struct ReconcileTests {
             running.cancel()
             let report = await running.value
             #expect(report.places.count == 1)
+            // The next daemon begins at once.
+            let comparisons = Comparisons(asking.service.ground.writePool)
+            let begun = try await comparisons.begin(
+                bundle: "com.example.app", environment: "Production", now: 1, unlessSince: 1)
+            #expect(begun == .some(nil))
             #expect(report.failures.map(\.error.code) == ["SL078"])
         }
     }
