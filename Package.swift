@@ -80,13 +80,16 @@ let package = Package(
         .target(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
-        tests("CryptoTests", ["Crypto", "TestSigner"]),
+        tests("CryptoTests", ["Crypto", "TestSigner", "COpenSSL"]),
         .target(
             name: "TestApple", dependencies: ["Domain", "HTTP", "EventLoop"],
             path: "Tests/Apple", swiftSettings: strict),
         tests(
             "AppStoreTests",
-            ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner", "TestApple"]),
+            [
+                "AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner",
+                "TestApple",
+            ]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",

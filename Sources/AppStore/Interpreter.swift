@@ -6,8 +6,8 @@ import Domain
 /// certificates, purpose, signature (of the text and of every text signed inside it), payload, app,
 /// environment, dates.
 public struct Interpreter: Sendable {
-    private let apps: Apps
-    private let verifier: Verifier
+    let apps: Apps
+    let verifier: Verifier
 
     /// An interpreter for these apps.
     public init(apps: [App], verifier: Verifier) {

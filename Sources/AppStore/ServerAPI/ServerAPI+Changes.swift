@@ -1,6 +1,6 @@
 import Domain
 
-/// Days that are given to whoever has a line.
+/// Days that are given to a customer of a line.
 public struct Extension: Sendable, Hashable {
     /// Why they are given.
     public enum Reason: Int64, Sendable, Hashable {

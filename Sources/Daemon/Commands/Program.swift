@@ -56,7 +56,7 @@ public enum Program {
         case .serve:
             return try await Serve(invocation: invocation, configuration: configuration).run()
         case .migrate: return try await Commands.migrate(configuration)
-        case .importNotifications, .importTransactions:
+        case .importNotifications, .importTransactions, .importReceipts, .importResponses:
             return try await Importing(invocation, configuration).run()
         case .backfill: return try await Backfilling(invocation, configuration).run()
         case .reconcile: return try await Reconciling(invocation, configuration).run()

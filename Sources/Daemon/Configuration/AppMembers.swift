@@ -18,7 +18,7 @@ extension ConfigurationDecoder {
     private mutating func app(_ node: ConfigurationNode, at path: String) -> AppConfiguration? {
         let names = [
             "bundleId", "appAppleId", "environments", "sharedSecret", "serverAPI",
-            "gracePeriodDays",
+            "gracePeriodDays", "receipts",
         ]
         guard let members = object(node, at: path, members: names) else { return nil }
         var app = AppConfiguration(bundleID: "", environments: [.production, .sandbox])
@@ -38,6 +38,13 @@ extension ConfigurationDecoder {
         }
         if let node = members["serverAPI"] {
             app.serverAPI = serverAPI(node, at: members.path("serverAPI"))
+        }
+        if let node = members["receipts"] {
+            app.receipts =
+                text(
+                    node, at: members.path("receipts"),
+                    allowed: ReceiptSource.allCases.map(\.rawValue).joined(separator: " or "),
+                    ReceiptSource.init(rawValue:)) ?? app.receipts
         }
         if let node = members["gracePeriodDays"] {
             app.gracePeriodDays = integer(
@@ -64,7 +71,8 @@ extension ConfigurationDecoder {
         let allowed = text.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
                 true
             default: false
             }

@@ -22,6 +22,8 @@ enum DaemonError: Error, CustomStringConvertible {
     case database(PostgresError)
     /// What was asked about cannot be understood.
     case badQuestion(String)
+    /// Apple does not say now what a receipt holds; running the import again goes on there.
+    case appleUnavailable(file: String, line: Int, why: String)
     /// Something could not be appended.
     case append(AppendError)
     /// Apple's server API gave no answer that can be used.
@@ -42,6 +44,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .cluster: "SL034"
         case .database: "SL035"
         case .badQuestion: "SL036"
+        case .appleUnavailable: "SL130"
         case .append(let error): error.code
         case .store(let error): error.code
         case .serverAPIUnusable: "SL079"
@@ -62,6 +65,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .cluster(let error): "the embedded database: \(error)"
         case .database(let error): "\(error)"
         case .badQuestion(let why): why
+        case .appleUnavailable(let file, let line, let why): "\(file):\(line): \(why)"
         case .append(let error): "\(error)"
         case .store(let error): "\(error)"
         case .serverAPIUnusable(let app, let why): "the server API key of \(app): \(why)"

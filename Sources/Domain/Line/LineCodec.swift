@@ -7,6 +7,7 @@ extension Line {
             "periods": .array(periods.map(\.state)),
             "intents": .array(intents.map(\.state)),
             "claims": .array(claims.map(\.state)),
+            "previousOriginal": .text(previousOriginal),
         ])
     }
 
@@ -17,6 +18,7 @@ extension Line {
         periods = []
         intents = []
         claims = []
+        previousOriginal = try BodyReader(state).textIfAny("previousOriginal")
         for element in state["periods"]?.elements ?? [] {
             periods.append(try Period(state: element))
         }
@@ -60,6 +62,9 @@ extension Intent {
         JSON(members: [
             "signedAt": .instant(signedAt), "willRenew": .truth(willRenew),
             "nextProduct": .text(nextProduct), "expirationIntent": .whole(expirationIntent),
+            "commitmentWillRenew": .truth(commitmentWillRenew),
+            "commitmentNextProduct": .text(commitmentNextProduct),
+            "commitmentRenewsAt": .instant(commitmentRenewsAt),
         ])
     }
 
@@ -69,6 +74,9 @@ extension Intent {
         willRenew = try read.truthIfAny("willRenew")
         nextProduct = try read.textIfAny("nextProduct")
         expirationIntent = try read.wholeIfAny("expirationIntent")
+        commitmentWillRenew = try read.truthIfAny("commitmentWillRenew")
+        commitmentNextProduct = try read.textIfAny("commitmentNextProduct")
+        commitmentRenewsAt = try read.instantIfAny("commitmentRenewsAt")
     }
 }
 
@@ -87,6 +95,74 @@ extension Grace {
         } else {
             self = .named(until: try read.instant("until"))
         }
+    }
+}
+
+extension Payment {
+    fileprivate var state: JSON {
+        JSON(members: [
+            "transaction": .string(transaction), "purchasedAt": .instant(purchasedAt),
+            "price": .whole(priceMilliunits), "currency": .text(currency), "seats": .whole(seats),
+            "revokedSeats": .whole(revokedSeats), "revokedAt": .instant(revokedAt),
+            "isRefunded": isRefunded ? .bool(true) : nil, "refundShare": .whole(refundShare),
+        ])
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        self.init(
+            transaction: try read.text("transaction"), purchasedAt: try read.instant("purchasedAt"),
+            priceMilliunits: try read.wholeIfAny("price"),
+            currency: try read.textIfAny("currency"), seats: try read.wholeIfAny("seats"),
+            revokedSeats: try read.wholeIfAny("revokedSeats"),
+            revokedAt: try read.instantIfAny("revokedAt"),
+            isRefunded: try read.truthIfAny("isRefunded") ?? false,
+            refundShare: try read.wholeIfAny("refundShare"))
+    }
+}
+
+extension MoneyBack {
+    fileprivate var state: JSON {
+        JSON(members: [
+            "transaction": .string(transaction), "at": .instant(at), "share": .integer(share),
+            "price": .whole(priceMilliunits), "reversedAt": .instant(reversedAt),
+        ])
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        self.init(
+            transaction: try read.text("transaction"), at: try read.instant("at"),
+            share: try read.whole("share"), priceMilliunits: try read.wholeIfAny("price"),
+            reversedAt: try read.instantIfAny("reversedAt"))
+    }
+}
+
+extension Extension {
+    fileprivate var state: JSON {
+        JSON(members: ["at": .instant(at), "milliseconds": .integer(milliseconds)])
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        self.init(at: try read.instant("at"), milliseconds: try read.whole("milliseconds"))
+    }
+}
+
+extension Installment {
+    fileprivate var state: JSON {
+        JSON(members: [
+            "commitmentExpiresAt": .instant(commitmentExpiresAt), "number": .whole(number),
+            "count": .whole(count),
+        ])
+    }
+
+    fileprivate init?(state: JSON?) throws(CodecError) {
+        guard let state else { return nil }
+        let read = BodyReader(state)
+        self.init(
+            commitmentExpiresAt: try read.instantIfAny("commitmentExpiresAt"),
+            number: try read.wholeIfAny("number"), count: try read.wholeIfAny("count"))
     }
 }
 
@@ -115,7 +191,11 @@ extension Period {
             "token": .whole(token?.number), "reason": .text(reason),
             "revokedAt": .instant(revokedAt), "isRefunded": isRefunded ? .bool(true) : nil,
             "refundShare": .whole(refundShare), "isUpgraded": isUpgraded ? .bool(true) : nil,
-            "flags": .flags(flags),
+            "seatPayments": seatPayments.isEmpty ? nil : .array(seatPayments.map(\.state)),
+            "installment": installment?.state,
+            "moneyBack": moneyBack.isEmpty ? nil : .array(moneyBack.map(\.state)),
+            "extensions": extensions.isEmpty ? nil : .array(extensions.map(\.state)),
+            "storefront": .text(storefront), "offer": .text(offer), "flags": .flags(flags),
         ])
     }
 
@@ -144,7 +224,26 @@ extension Period {
             isRefunded: try read.truthIfAny("isRefunded") ?? false,
             refundShare: try read.wholeIfAny("refundShare"),
             isUpgraded: try read.truthIfAny("isUpgraded") ?? false,
+            seatPayments: try Period.all(state["seatPayments"]) { element throws(CodecError) in
+                try Payment(state: element)
+            },
+            installment: try Installment(state: state["installment"]),
+            moneyBack: try Period.all(state["moneyBack"]) { element throws(CodecError) in
+                try MoneyBack(state: element)
+            },
+            extensions: try Period.all(state["extensions"]) { element throws(CodecError) in
+                try Extension(state: element)
+            },
+            storefront: try read.textIfAny("storefront"), offer: try read.textIfAny("offer"),
             flags: try read.texts("flags"))
+    }
+
+    private static func all<Part>(
+        _ list: JSON?, _ read: (JSON) throws(CodecError) -> Part
+    ) throws(CodecError) -> [Part] {
+        var parts: [Part] = []
+        for element in list?.elements ?? [] { parts.append(try read(element)) }
+        return parts
     }
 
     private static func grace(_ state: JSON) throws(CodecError) -> Grace? {

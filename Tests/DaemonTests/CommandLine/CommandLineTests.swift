@@ -56,8 +56,9 @@ struct CommandLineTests {
             ("keys", "'keys' needs one of: create, list, revoke"),
             ("keys crate", "unknown command 'keys crate'; did you mean 'keys create'?"),
             (
-                "import receipts f",
-                "unknown command 'import receipts'; known are: notifications, transactions"
+                "import rumours f",
+                "unknown command 'import rumours'; known are: notifications, transactions, receipts,"
+                    + " responses"
             ),
             ("serve --lisen x:1", "unknown option '--lisen'; did you mean '--listen'?"),
             ("serve --no-migrat", "unknown option '--no-migrat'; did you mean '--no-migrate'?"),
