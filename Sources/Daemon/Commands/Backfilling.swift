@@ -82,7 +82,7 @@ struct Backfilling {
         var summary = Summary()
         let progress = Progress("backfill", unit: "transactions")
         for app in command.stores.apps {
-            var place: LinesInDoubt.Place? = .start
+            var place: KnownLines.Place? = .start
             while let from = place, summary.fatal == nil {
                 let (found, next) = try await page(lines, app, after: from)
                 place = next
@@ -99,8 +99,8 @@ struct Backfilling {
         return summary
     }
 
-    private func page(_ lines: KnownLines, _ app: StoreApps.App, after place: LinesInDoubt.Place)
-        async throws(DaemonError) -> (lines: [StreamID], next: LinesInDoubt.Place?)
+    private func page(_ lines: KnownLines, _ app: StoreApps.App, after place: KnownLines.Place)
+        async throws(DaemonError) -> (lines: [StreamID], next: KnownLines.Place?)
     {
         do throws(LedgerError) {
             return try await lines.page(app: app.bundleID, after: place, atMost: 500)

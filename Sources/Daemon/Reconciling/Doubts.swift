@@ -15,6 +15,8 @@ struct Doubts: Sendable {
     /// The pause after the first question about a line, doubled by each further one.
     /// Units: milliseconds.
     private static let firstPause: Int64 = 15 * 60_000
+    /// How many lines one look reads.
+    private static let pageSize = 1_000
     private static let longestPause: Int64 = 7 * Instant.millisecondsPerDay
 
     /// How many lines are asked about, and whether again after a short time.
@@ -62,11 +64,11 @@ struct Doubts: Sendable {
 
     /// Asks about a few lines at once.
     private func ask(
-        about lines: ArraySlice<LineInDoubt>, at api: ServerAPI, _ limits: Limits,
+        about lines: ArraySlice<LinesInDoubt.Found>, at api: ServerAPI, _ limits: Limits,
         _ findings: inout Comparing.Findings
     ) async throws(DaemonError) {
         let answers = await withTaskGroup(
-            of: (LineInDoubt, Result<Answer, DaemonError>).self
+            of: (LinesInDoubt.Found, Result<Answer, DaemonError>).self
         ) { group in
             for line in lines {
                 group.addTask {
@@ -80,7 +82,7 @@ struct Doubts: Sendable {
                     }
                 }
             }
-            var answers: [(LineInDoubt, Result<Answer, DaemonError>)] = []
+            var answers: [(LinesInDoubt.Found, Result<Answer, DaemonError>)] = []
             for await answer in group { answers.append(answer) }
             return answers.sorted { $0.0.stream < $1.0.stream }
         }
@@ -96,7 +98,7 @@ struct Doubts: Sendable {
                 findings.add(
                     ReconcileReport.Missing(
                         bundle: api.place.bundleID, environment: api.place.environment,
-                        what: line.doubt.rawValue, line: original, position: position))
+                        what: line.kind.rawValue, line: original, position: position))
             case .failure(let error):
                 findings.place.stillUnknown(original)
                 failure = failure ?? error
@@ -107,16 +109,18 @@ struct Doubts: Sendable {
     }
 
     private func page(_ scope: LinesInDoubt.Scope, after place: LinesInDoubt.Place)
-        async throws(DaemonError) -> (lines: [LineInDoubt], next: LinesInDoubt.Place?)
+        async throws(DaemonError) -> (lines: [LinesInDoubt.Found], next: LinesInDoubt.Place?)
     {
         do throws(LedgerError) {
-            return try await lines.page(scope, after: place)
+            return try await lines.page(scope, after: place, atMost: Doubts.pageSize)
         } catch {
             throw .ledger(error)
         }
     }
 
-    private func begin(_ line: LineInDoubt, _ limits: Limits) async throws(DaemonError) -> Bool {
+    private func begin(_ line: LinesInDoubt.Found, _ limits: Limits) async throws(DaemonError)
+        -> Bool
+    {
         let now = SystemClock.now.milliseconds
         let doublings = min(line.times, 10)
         let pause = min(Doubts.firstPause << doublings, Doubts.longestPause)
@@ -127,14 +131,14 @@ struct Doubts: Sendable {
         }
     }
 
-    private func ask(about line: LineInDoubt, at api: ServerAPI) async throws(DaemonError)
+    private func ask(about line: LinesInDoubt.Found, at api: ServerAPI) async throws(DaemonError)
         -> Answer
     {
         guard let original = line.stream.line?.original else { return .settled }
-        let before = try await state(of: line.stream)
+        let before = State(try await self.line(line.stream))
         var position: Position?
         do throws(DaemonError) {
-            switch line.doubt {
+            switch line.kind {
             case .overdue: position = try await statuses(of: original, at: api)
             case .successorMissing:
                 _ = try await histories.bring(original, from: api, page: { _ in })
@@ -149,9 +153,10 @@ struct Doubts: Sendable {
         } catch {
             throw error
         }
-        let after = try await state(of: line.stream)
-        if before != after { return .learnt(position) }
-        return after.isInDoubt(line.doubt) ? .unknown : .settled
+        let after = try await self.line(line.stream)
+        if before != State(after) { return .learnt(position) }
+        let isOver = (after.doubt?.from ?? .distantFuture) > SystemClock.now
+        return isOver ? .settled : .unknown
     }
 
     /// Records how the subscriptions of a line's customer stand; the last position that it added.
@@ -177,37 +182,25 @@ struct Doubts: Sendable {
 
     /// What is asked about of a line, whatever it was said by.
     private struct State: Equatable {
-        var periods: [Period]
-        var willRenew: Bool?
-        var nextProduct: String?
-        var expirationIntent: Int64?
-        var heardAt: Instant?
+        let periods: [Period]
+        let willRenew: Bool?
+        let nextProduct: String?
+        let expirationIntent: Int64?
 
-        static func == (left: State, right: State) -> Bool {
-            left.periods == right.periods && left.willRenew == right.willRenew
-                && left.nextProduct == right.nextProduct
-                && left.expirationIntent == right.expirationIntent
-        }
-
-        /// Whether what was missing still is.
-        func isInDoubt(_ doubt: LineInDoubt.Doubt) -> Bool {
-            switch doubt {
-            case .successorMissing: periods.last?.flags.contains(doubt.rawValue) == true
-            case .overdue: (heardAt ?? .distantPast) < (periods.last?.until ?? .distantPast)
-            }
+        init(_ line: Line) {
+            periods = line.periods
+            let intent = line.intents.last
+            willRenew = intent?.willRenew
+            nextProduct = intent?.nextProduct
+            expirationIntent = intent?.expirationIntent
         }
     }
 
-    private func state(of stream: StreamID) async throws(DaemonError) -> State {
-        let line: Line
+    private func line(_ stream: StreamID) async throws(DaemonError) -> Line {
         do throws(LedgerError) {
-            line = Subscription(stream, entries: try await reader.entries(of: [stream])).line()
+            return Subscription(stream, entries: try await reader.entries(of: [stream])).line()
         } catch {
             throw .ledger(error)
         }
-        let intent = line.intents.last
-        return State(
-            periods: line.periods, willRenew: intent?.willRenew, nextProduct: intent?.nextProduct,
-            expirationIntent: intent?.expirationIntent, heardAt: intent?.signedAt)
     }
 }
