@@ -65,8 +65,9 @@ public struct LinesInDoubt: Sendable {
             """
             select line.bucket::int4, line.stream, doubt_from, doubt, \
             coalesce(inquiry.times, 0), coalesce(inquiry.next_at, 0) <= $7 \
-            from projection.line left join operation.inquiry \
-            on inquiry.bucket = line.bucket and inquiry.stream = line.stream \
+            from projection.line left join lateral (select times, next_at \
+            from operation.inquiry where inquiry.bucket = line.bucket \
+            and inquiry.stream = line.stream limit 1) as inquiry on true \
             where generation = (select generation from projection.generation \
             where projection = 'subscriptions' and is_live) \
             and bundle = $1 and environment = $2 and doubt is not null and doubt_from <= $3 \

@@ -12,6 +12,12 @@ public struct Doubt: Sendable, Hashable {
     public var kind: Kind
     /// Since when, or from when on.
     public var from: Instant
+
+    /// A doubt of this kind from an instant on.
+    public init(kind: Kind, from: Instant) {
+        self.kind = kind
+        self.from = from
+    }
 }
 
 extension Line {
