@@ -84,16 +84,22 @@ let package = Package(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner", "COpenSSL"]),
+        .target(
+            name: "TestApple", dependencies: ["Domain", "HTTP", "EventLoop"],
+            path: "Tests/Apple", swiftSettings: strict),
         tests(
             "AppStoreTests",
-            ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner"]),
+            [
+                "AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner",
+                "TestApple",
+            ]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",
             [
                 "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
-                "TestLives",
-                "TestSigner", "TestSupport",
+                "AppStore", "Entitlements", "Postgres", "TestLives", "TestSigner", "TestSupport",
+                "TestApple",
             ]),
         tests(
             "LedgerTests",

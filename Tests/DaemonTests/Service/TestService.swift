@@ -14,8 +14,8 @@ struct TestService {
     let store: TestStore
     let configuration: Configuration
     let key: String
-    private let ground: Ground
-    private let service: Service
+    let ground: Ground
+    let service: Service
 
     /// Products of the tests' catalogue.
     static let products: [ProductConfiguration] = [
