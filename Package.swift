@@ -57,12 +57,16 @@ let package = Package(
             "Entitlements",
             ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
 
+        room(
+            "StoreSimulator",
+            ["Domain", "Diagnostics", "EventLoop", "Crypto", "HTTP", "COpenSSL"]),
+
         // Floor 5.
         room(
             "Daemon",
             [
                 "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore",
-                "Ledger", "Operation", "Projecting", "Entitlements",
+                "Ledger", "Operation", "Projecting", "Entitlements", "StoreSimulator",
             ]),
 
         // Floor 6.
@@ -97,6 +101,9 @@ let package = Package(
                 "EventLoop", "Schema", "TestSupport",
             ]),
         tests("HouseTests", []),
+        tests(
+            "StoreSimulatorTests",
+            ["StoreSimulator", "AppStore", "Domain", "Crypto", "EventLoop", "HTTP"]),
         .executableTarget(
             name: "Bench",
             dependencies: [
