@@ -84,8 +84,10 @@ let package = Package(
         .target(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
-        tests("CryptoTests", ["Crypto", "TestSigner"]),
-        tests("AppStoreTests", ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestSigner"]),
+        tests("CryptoTests", ["Crypto", "TestSigner", "COpenSSL"]),
+        tests(
+            "AppStoreTests",
+            ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",
@@ -103,7 +105,9 @@ let package = Package(
         tests("HouseTests", []),
         tests(
             "StoreSimulatorTests",
-            ["StoreSimulator", "AppStore", "Domain", "Crypto", "EventLoop", "HTTP"]),
+            [
+                "StoreSimulator", "AppStore", "Domain", "Crypto", "EventLoop", "HTTP", "TestLives",
+            ]),
         .executableTarget(
             name: "Bench",
             dependencies: [

@@ -78,19 +78,26 @@ struct Chain: Sendable {
     }
 
     /// Refuses a chain that Apple does not use for purchases.
-    ///
-    /// - Source: Apple's markers, in its certificate policy: leaf and intermediate carry one each.
     func judgePurpose() throws(Refusal) {
-        guard certificates[0].hasExtension(oid: "1.2.840.113635.100.6.11.1") else {
+        guard certificates[0].signsPurchases else {
             throw .forged(.wrongPurpose, "x5c[0] lacks the mark of a purchase signer")
         }
-        guard certificates[1].hasExtension(oid: "1.2.840.113635.100.6.2.1") else {
+        guard certificates[1].appointsPurchaseSigners else {
             throw .forged(.wrongPurpose, "x5c[1] lacks the mark of Apple's intermediate authority")
         }
         guard certificates[1].isAuthority, certificates[2].isAuthority else {
             throw .forged(.wrongPurpose, "an issuing certificate is no authority")
         }
     }
+}
+
+/// - Source: Apple's markers, in its certificate policy: leaf and intermediate carry one each.
+extension Certificate {
+    /// Whether Apple made it for signing purchases and receipts.
+    var signsPurchases: Bool { hasExtension(oid: "1.2.840.113635.100.6.11.1") }
+
+    /// Whether it is of the authority that makes such certificates.
+    var appointsPurchaseSigners: Bool { hasExtension(oid: "1.2.840.113635.100.6.2.1") }
 }
 
 /// The certificates that stand behind a signed text.
@@ -124,8 +131,12 @@ struct Roots: Sendable {
     ///
     /// - Shape: of several, the one that holds longest; the offered one only when it is Apple's.
     func issuer(of intermediate: Certificate, offered: Certificate) -> Certificate? {
-        let candidates = configured + (Roots.apple.contains(offered.fingerprint) ? [offered] : [])
-        return candidates.filter { intermediate.isSigned(by: $0) }
+        trusted(offered: [offered]).filter { intermediate.isSigned(by: $0) }
             .max { $0.notAfter < $1.notAfter }
+    }
+
+    /// The configured roots, and those of the offered certificates that are Apple's.
+    func trusted(offered: [Certificate]) -> [Certificate] {
+        configured + offered.filter { Roots.apple.contains($0.fingerprint) }
     }
 }

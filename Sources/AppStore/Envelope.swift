@@ -58,7 +58,8 @@ struct Envelope {
     /// Whether the type is one that Apple has documented.
     var isKnownType: Bool { Envelope.knownTypes.contains(type) }
 
-    private static let knownTypes: Set<String> = [
+    /// Every type that Apple has documented; MIGRATE is how a changelog spells one of them.
+    static let knownTypes: Set<String> = [
         "CONSUMPTION_REQUEST", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS",
         "DID_FAIL_TO_RENEW", "DID_RENEW", "EXPIRED", "EXTERNAL_PURCHASE_TOKEN",
         "GRACE_PERIOD_EXPIRED", "METADATA_UPDATE", "MIGRATE", "MIGRATION", "OFFER_REDEEMED",

@@ -10,6 +10,7 @@ import Crypto
 ///
 ///     form     := 0 text                     raw: the rest is the text as it arrived
 ///               | 1 jws                      version 1
+///               | 2 payload                  an answer that nobody signed
 ///     jws      := layout header payload signature
 ///     layout   := flags width bytes bytes bytes   how base64 was written, see `Layout`; a single 0
 ///                                            is the canonical way
@@ -29,10 +30,13 @@ public struct EvidenceTemplate: Sendable, Hashable {
     /// Whether the text is kept as it arrived, because no template reproduces it.
     public var isRaw: Bool { bytes.first == TemplateFormat.raw }
 
+    /// Whether the text is no signed one, but an answer in JSON.
+    public static func isAnswer(_ bytes: [UInt8]) -> Bool { bytes.first == TemplateFormat.answer }
+
     /// The compact form of a text; raw when restoring it would not give the same bytes.
     public static func make(_ text: [UInt8]) -> EvidenceTemplate {
         var writer = TemplateWriter()
-        if let written = writer.template(of: text) {
+        if let written = writer.answer(text) ?? writer.template(of: text) {
             let template = EvidenceTemplate(
                 bytes: written, certificates: writer.certificates, tokens: writer.tokens)
             let restored = try? restore(
@@ -52,6 +56,11 @@ public struct EvidenceTemplate: Sendable, Hashable {
         switch form {
         case TemplateFormat.raw:
             return Array(bytes.dropFirst())
+        case TemplateFormat.answer:
+            var reader = TemplateReader(bytes, from: 1)
+            let text = try reader.payload(certificates: certificates, tokens: tokens, depth: 0)
+            guard reader.isAtEnd else { throw .damaged(at: reader.index) }
+            return text
         case TemplateFormat.version1:
             var reader = TemplateReader(bytes, from: 1)
             let text = try reader.jws(certificates: certificates, tokens: tokens, depth: 0)
@@ -65,9 +74,12 @@ public struct EvidenceTemplate: Sendable, Hashable {
     /// The digests of the header segments that a compact form names.
     public static func certificates(namedBy bytes: [UInt8]) throws(TemplateError) -> Set<Digest> {
         var named: Set<Digest> = []
-        guard bytes.first == TemplateFormat.version1 else { return [] }
         var reader = TemplateReader(bytes, from: 1)
-        try reader.scan(depth: 0) { named.insert($0) }
+        switch bytes.first {
+        case TemplateFormat.version1: try reader.scan(depth: 0) { named.insert($0) }
+        case TemplateFormat.answer: try reader.scanPayload(depth: 0) { named.insert($0) }
+        default: break
+        }
         return named
     }
 }
@@ -88,6 +100,7 @@ public enum TemplateError: Error, Equatable, Sendable {
 enum TemplateFormat {
     static let raw: UInt8 = 0
     static let version1: UInt8 = 1
+    static let answer: UInt8 = 2
     static let literal: UInt8 = 0
     static let token: UInt8 = 1
     static let nested: UInt8 = 2

@@ -6,7 +6,7 @@ import Domain
 /// certificates, purpose, signature (of the text and of every text signed inside it), payload, app,
 /// environment, dates.
 public struct Interpreter: Sendable {
-    private let apps: Apps
+    let apps: Apps
     private let verifier: Verifier
 
     /// An interpreter for these apps.

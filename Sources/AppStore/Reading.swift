@@ -39,6 +39,20 @@ struct Reading {
         return Reading(value, path: "\(path)\(name).")
     }
 
+    /// A list of objects; empty when absent.
+    func objects(_ name: String) throws(Hold) -> [Reading] {
+        guard let value = member(name) else { return [] }
+        guard let elements = value.elements else { throw unparsable(name, value, wanted: "a list") }
+        var found: [Reading] = []
+        for (index, element) in elements.enumerated() {
+            guard element.members != nil else {
+                throw unparsable("\(name)[\(index)]", element, wanted: "an object")
+            }
+            found.append(Reading(element, path: "\(path)\(name)[\(index)]."))
+        }
+        return found
+    }
+
     /// A text or identifier.
     func text(_ name: String) throws(Hold) -> String? {
         guard let value = member(name) else { return nil }
@@ -124,6 +138,45 @@ struct Reading {
         let found = names.compactMap { name in member(name).map { JSON.Member(name, $0) } }
         return found.isEmpty ? nil : .object(found)
     }
+
+    /// An object as it is, for what we keep and do not read: the record holds whole numbers only, so
+    /// others become text.
+    func kept(_ name: String) throws(Hold) -> JSON? {
+        guard let object = try object(name) else { return nil }
+        return try object.recordable(object.whole, depth: 0)
+    }
+
+    private func recordable(_ value: JSON, depth: Int) throws(Hold) -> JSON {
+        guard depth < Reading.deepestKept else {
+            throw Hold(.unparsable, "\(path.dropLast()) is nested too deep")
+        }
+        switch value {
+        case .null, .bool, .integer: return value
+        case .number(let digits): return .string(digits)
+        case .string(let text):
+            guard !Reading.hasNUL(text) else {
+                throw Hold(.unparsable, "\(path.dropLast()) has a NUL character")
+            }
+            return value
+        case .array(let elements):
+            var kept: [JSON] = []
+            for element in elements { kept.append(try recordable(element, depth: depth + 1)) }
+            return .array(kept)
+        case .object(let members):
+            var kept: [JSON.Member] = []
+            for member in members {
+                guard !Reading.hasNUL(member.name) else {
+                    throw Hold(.unparsable, "\(path.dropLast()) has a NUL character")
+                }
+                kept.append(
+                    JSON.Member(member.name, try recordable(member.value, depth: depth + 1)))
+            }
+            return .object(kept)
+        }
+    }
+
+    /// Deeper than anything Apple writes, and well within what the record's reader follows.
+    private static let deepestKept = 16
 
     /// Milliseconds, fractions rounded down.
     static func milliseconds(_ value: JSON) -> Int64? {

@@ -44,10 +44,13 @@ extension Draft<RenewalStatement> {
         statement.renewsAt = try reading.instant("renewalDate")
         statement.renewalPriceMilliunits = try reading.integer("renewalPrice")
         statement.currency = try reading.text("currency")
+        statement.renewalQuantity = try reading.integer("renewalQuantity")
         statement.renewalBillingPlan = try reading.text("renewalBillingPlanType")
         statement.appAccountToken = try reading.identifier("appAccountToken")?.lowercased()
+        statement.advancedCommerce = try reading.kept("advancedCommerceInfo")
         let commitment = try reading.object("commitmentInfo")
         statement.commitmentWillRenew = try commitment?.truth("commitmentAutoRenewStatus")
+        statement.commitmentRenewsProduct = try commitment?.text("commitmentAutoRenewProductId")
         statement.commitmentRenewsAt = try commitment?.instant("commitmentRenewalDate")?.ifInRange
     }
 }

@@ -20,6 +20,18 @@ struct TemplateReader {
         let layout = try layout()
         let digest = try digest()
         guard let header = certificates(digest) else { throw .certificatesMissing(digest) }
+        let payload = try payload(certificates: certificates, tokens: tokens, depth: depth)
+        let signature = try run()
+        return layout.write([
+            header, Base64.encodedBytes(payload, as: .urlSafe),
+            Base64.encodedBytes(Array(signature), as: .urlSafe),
+        ])
+    }
+
+    /// Reads pieces, joined.
+    mutating func payload(
+        certificates: (Digest) -> [UInt8]?, tokens: [String], depth: Int
+    ) throws(TemplateError) -> [UInt8] {
         var payload: [UInt8] = []
         for _ in 0..<(try number()) {
             switch try byte() {
@@ -35,11 +47,7 @@ struct TemplateReader {
                 throw .damaged(at: index - 1)
             }
         }
-        let signature = try run()
-        return layout.write([
-            header, Base64.encodedBytes(payload, as: .urlSafe),
-            Base64.encodedBytes(Array(signature), as: .urlSafe),
-        ])
+        return payload
     }
 
     /// Visits the header digests of one text and of all inside it.
@@ -47,6 +55,12 @@ struct TemplateReader {
         guard depth < TemplateFormat.depthLimit else { throw .damaged(at: index) }
         _ = try layout()
         visit(try digest())
+        try scanPayload(depth: depth, visit)
+        _ = try run()
+    }
+
+    /// Visits the header digests in pieces.
+    mutating func scanPayload(depth: Int, _ visit: (Digest) -> Void) throws(TemplateError) {
         for _ in 0..<(try number()) {
             switch try byte() {
             case TemplateFormat.literal: _ = try run()
@@ -55,7 +69,6 @@ struct TemplateReader {
             default: throw .damaged(at: index - 1)
             }
         }
-        _ = try run()
     }
 
     private mutating func layout() throws(TemplateError) -> Layout {

@@ -12,6 +12,14 @@ struct TemplateWriter {
         return output
     }
 
+    /// The compact form of an answer in JSON; `nil` when it is none.
+    mutating func answer(_ text: [UInt8]) -> [UInt8]? {
+        guard text.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return nil }
+        var output = [TemplateFormat.answer]
+        append(payload: text, depth: 0, to: &output)
+        return output
+    }
+
     private mutating func append(_ text: [UInt8], depth: Int, to output: inout [UInt8]) -> Bool {
         guard depth < TemplateFormat.depthLimit,
             let jws = try? CompactJWS(text),
@@ -89,7 +97,9 @@ struct TemplateWriter {
     private func isAccountToken(
         _ payload: [UInt8], _ name: Range<Int>, before text: Range<Int>
     ) -> Bool {
-        guard payload[name].elementsEqual("appAccountToken".utf8),
+        guard
+            payload[name].elementsEqual("appAccountToken".utf8)
+                || payload[name].elementsEqual("app_account_token".utf8),
             (1...TemplateWriter.longestToken).contains(text.count), !payload[text].contains(0)
         else { return false }
         let between = payload[(name.upperBound + 1)..<(text.lowerBound - 1)]

@@ -22,6 +22,7 @@ extension Draft<TransactionStatement> {
             environment: environment ?? Environment(""))
         try Self.readPurchase(reading, into: &statement)
         try Self.readOffer(reading, into: &statement)
+        try Self.readPlan(reading, into: &statement)
         content = statement
         dates = [
             ("purchaseDate", purchasedAt), ("expiresDate", statement.expiresAt),
@@ -63,9 +64,29 @@ extension Draft<TransactionStatement> {
         statement.storefront = try reading.text("storefront")
         statement.priceMilliunits = try reading.integer("price")
         statement.currency = try reading.text("currency")
+    }
+
+    /// What is bought beyond one period for one person: a commitment, seats, a developer's items.
+    private static func readPlan(
+        _ reading: Reading, into statement: inout TransactionStatement
+    ) throws(Hold) {
         statement.billingPlan = try reading.text("billingPlanType")
         let commitment = try reading.object("commitmentInfo")
         statement.commitmentExpiresAt = try commitment?.instant("commitmentExpiresDate")?.ifInRange
         statement.billingPeriodNumber = try commitment?.integer("billingPeriodNumber")
+        statement.totalBillingPeriods = try commitment?.integer("totalBillingPeriods")
+        statement.additionalReason = try reading.text("additionalTransactionReason")
+        statement.advancedCommerce = try reading.kept("advancedCommerceInfo")
+        guard let seats = try reading.object("multiSeatInfo") else { return }
+        var tiers: [SeatStatement.Tier] = []
+        for tier in try seats.objects("priceTiers") {
+            guard let price = try tier.integer("price"),
+                let quantity = try tier.integer("quantity")
+            else { throw Hold(.unparsable, "multiSeatInfo.priceTiers lacks price or quantity") }
+            tiers.append(SeatStatement.Tier(priceMilliunits: price, quantity: quantity))
+        }
+        statement.seats = SeatStatement(
+            tiers: tiers, invitationManagement: try seats.text("invitationManagement"),
+            revokedQuantity: try seats.integer("revokedSeatQuantity"))
     }
 }

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Genuine signed data that lies beside the package, on the machines that have it.
-private enum Genuine {
+enum Genuine {
     static let cases: URL? = {
         let found = URL(filePath: #filePath)
             .appending(path: "../../../../shared/cases").standardizedFileURL

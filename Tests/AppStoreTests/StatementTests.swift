@@ -47,7 +47,8 @@ struct StatementTests {
                     "subscriptionGroupIdentifier": "\"G\"",
                     "previousOriginalTransactionId": "\"900\"", "billingPlanType": "\"MONTHLY\"",
                     "commitmentInfo":
-                        "{\"commitmentExpiresDate\":1780000000000,\"billingPeriodNumber\":3}",
+                        "{\"commitmentExpiresDate\":1780000000000,\"billingPeriodNumber\":3,"
+                        + "\"totalBillingPeriods\":12}",
                 ], sample))
         #expect(found.revokedAt == Instant(milliseconds: 1_750_000_000_000))
         #expect(found.revocationReason == 0 && found.revocationType == "REFUND_PRORATED")
@@ -56,7 +57,49 @@ struct StatementTests {
         #expect(found.offerPeriod == "P1W" && found.storefront == "USA" && found.group == "G")
         #expect(found.previousOriginal == "900" && found.billingPlan == "MONTHLY")
         #expect(found.commitmentExpiresAt == Instant(milliseconds: 1_780_000_000_000))
-        #expect(found.billingPeriodNumber == 3)
+        #expect(found.billingPeriodNumber == 3 && found.totalBillingPeriods == 12)
+    }
+
+    @Test("says of seats what Apple says")
+    func seats() throws {
+        let sample = try Sample()
+        let found = try #require(
+            try statement(
+                [
+                    "quantity": "3", "additionalTransactionReason": "\"SEAT_ADDITION\"",
+                    "multiSeatInfo":
+                        "{\"priceTiers\":[{\"price\":5000,\"quantity\":2},"
+                        + "{\"price\":\"4000\",\"quantity\":1}],"
+                        + "\"invitationManagement\":\"APPLE\",\"revokedSeatQuantity\":1}",
+                ], sample))
+        #expect(found.quantity == 3 && found.additionalReason == "SEAT_ADDITION")
+        #expect(
+            found.seats
+                == SeatStatement(
+                    tiers: [
+                        SeatStatement.Tier(priceMilliunits: 5000, quantity: 2),
+                        SeatStatement.Tier(priceMilliunits: 4000, quantity: 1),
+                    ], invitationManagement: "APPLE", revokedQuantity: 1))
+        #expect(try statement(["multiSeatInfo": "{}"], sample)?.seats == SeatStatement())
+    }
+
+    @Test("keeps what a developer's own items say as it is, with whole numbers alone")
+    func advancedCommerce() throws {
+        let sample = try Sample()
+        let info =
+            "{\"items\":[{\"SKU\":\"a\",\"refunds\":[{\"refundAmount\":990}]}],\"rate\":0.20}"
+        let found = try statement(["advancedCommerceInfo": info], sample)?.advancedCommerce
+        let kept = try JSON.parse(info.replacing("0.20", with: "\"0.20\""))
+        #expect(found == kept)
+        let deep = String(repeating: "{\"a\":", count: 16) + "1" + String(repeating: "}", count: 16)
+        for wrong in ["[]", "{\"a\":\"\\u0000\"}", "{\"\\u0000\":1}", deep] {
+            let outcome = sample.state(try sample.transaction(["advancedCommerceInfo": wrong]))
+            guard case .held(.unparsable, let detail, _) = outcome else {
+                Issue.record("\(wrong) gave \(outcome.reason ?? "belief")")
+                continue
+            }
+            #expect(detail.hasPrefix("advancedCommerceInfo"))
+        }
     }
 
     @Test("may write numbers as text, text as numbers, and fractions of milliseconds")
@@ -105,6 +148,14 @@ struct StatementTests {
             (["transactionId": "\"1/2\""], "transactionId"),
             (["appAccountToken": "\"\(String(repeating: "7", count: 256))\""], "appAccountToken"),
             (["commitmentInfo": "{\"billingPeriodNumber\":[]}"], "commitmentInfo.billingPeriod"),
+            (["multiSeatInfo": "1"], "multiSeatInfo"),
+            (["multiSeatInfo": "{\"priceTiers\":1}"], "multiSeatInfo.priceTiers"),
+            (["multiSeatInfo": "{\"priceTiers\":[1]}"], "multiSeatInfo.priceTiers[0]"),
+            (["multiSeatInfo": "{\"priceTiers\":[{\"price\":1}]}"], "multiSeatInfo.priceTiers"),
+            (
+                ["multiSeatInfo": "{\"priceTiers\":[{\"price\":[],\"quantity\":1}]}"],
+                "multiSeatInfo.priceTiers[0].price"
+            ),
         ] as [([String: String?], String)] {
             let outcome = sample.state(try sample.transaction(changes))
             guard case .held(.unparsable, let detail, _) = outcome else {

@@ -76,6 +76,11 @@ struct CodecTests {
             (#"{"catalog":{"products":{"a":{"kind":"x","entitlements":[1]}}}}"#, "entitlements"),
             (#"{"renewal":{"originalTransactionId":1}}"#, "originalTransactionId"),
             (#"{"transaction":[]}"#, "transactionId"),
+            (
+                #"{"transaction":{"transactionId":"1","originalTransactionId":"1","bundleId":"b","#
+                    + #""productId":"p","purchaseDate":1,"signedDate":1,"environment":"Sandbox","#
+                    + #""multiSeatInfo":{"priceTiers":[{"price":1}]}}}"#, "quantity"
+            ),
             (#"{"grant":{"id":"a","entitlement":"pro","from":1}}"#, "reason"),
             (#"{"grantEnd":{"id":"a"}}"#, "at"),
             (#"{"merge":{"at":1}}"#, "into"),
@@ -117,6 +122,35 @@ struct CodecTests {
                 + #""transactionReason":"RENEWAL","type":"Auto-Renewable Subscription","#
                 + #""webOrderLineItemId":"5002"}}"#,
             content: .transaction(goldenTransaction)),
+        Golden(
+            testDescription: "transaction of seats",
+            body: #"{"transaction":{"additionalTransactionReason":"SEAT_ADDITION","#
+                + #""bundleId":"com.example.app","environment":"Production","multiSeatInfo":"#
+                + #"{"invitationManagement":"APPLE","priceTiers":[{"price":5000,"quantity":2},"#
+                + #"{"price":4000,"quantity":1}],"revokedSeatQuantity":1},"#
+                + #""originalTransactionId":"1001","productId":"pro.monthly","#
+                + #""purchaseDate":1748736000000,"quantity":3,"signedDate":1748736005000,"#
+                + #""transactionId":"1002"}}"#,
+            content: .transaction(goldenSeats)),
+        Golden(
+            testDescription: "transaction of a commitment",
+            body:
+                #"{"transaction":{"advancedCommerceInfo":{"items":[{"SKU":"a"}],"taxRate":"0.2"},"#
+                + #""billingPeriodNumber":2,"billingPlanType":"MONTHLY","#
+                + #""bundleId":"com.example.app","commitmentExpiresDate":1780272000000,"#
+                + #""environment":"Production","originalTransactionId":"1001","#
+                + #""previousOriginalTransactionId":"900","productId":"pro.monthly","#
+                + #""purchaseDate":1748736000000,"signedDate":1748736005000,"#
+                + #""totalBillingPeriods":12,"transactionId":"1002"}}"#,
+            content: .transaction(goldenCommitment)),
+        Golden(
+            testDescription: "renewal of seats in a commitment",
+            body: #"{"renewal":{"advancedCommerceInfo":{"items":[]},"#
+                + #""commitmentAutoRenewProductId":"basic.monthly","#
+                + #""commitmentAutoRenewStatus":false,"commitmentRenewalDate":1780272000000,"#
+                + #""environment":"Production","originalTransactionId":"1001","#
+                + #""renewalQuantity":5,"signedDate":1748736005000}}"#,
+            content: .renewal(goldenCommitmentRenewal)),
         Golden(
             testDescription: "renewal",
             body: #"{"renewal":{"autoRenewProductId":"pro.monthly","autoRenewStatus":true,"#
@@ -216,6 +250,50 @@ struct CodecTests {
         return statement
     }
 
+    private static var goldenPlain: TransactionStatement {
+        TransactionStatement(
+            transaction: "1002", original: "1001", bundle: "com.example.app",
+            product: "pro.monthly", purchasedAt: at("2025-06-01"),
+            signedAt: at("2025-06-01T00:00:05Z"), environment: .production)
+    }
+
+    private static var goldenSeats: TransactionStatement {
+        var statement = goldenPlain
+        statement.quantity = 3
+        statement.additionalReason = "SEAT_ADDITION"
+        statement.seats = SeatStatement(
+            tiers: [
+                SeatStatement.Tier(priceMilliunits: 5000, quantity: 2),
+                SeatStatement.Tier(priceMilliunits: 4000, quantity: 1),
+            ], invitationManagement: "APPLE", revokedQuantity: 1)
+        return statement
+    }
+
+    private static var goldenCommitment: TransactionStatement {
+        var statement = goldenPlain
+        statement.billingPlan = "MONTHLY"
+        statement.billingPeriodNumber = 2
+        statement.totalBillingPeriods = 12
+        statement.commitmentExpiresAt = at("2026-06-01")
+        statement.previousOriginal = "900"
+        let item = JSON.object([JSON.Member("SKU", .string("a"))])
+        statement.advancedCommerce = .object([
+            JSON.Member("items", .array([item])), JSON.Member("taxRate", .string("0.2")),
+        ])
+        return statement
+    }
+
+    private static var goldenCommitmentRenewal: RenewalStatement {
+        var statement = RenewalStatement(
+            original: "1001", signedAt: at("2025-06-01T00:00:05Z"), environment: .production)
+        statement.commitmentWillRenew = false
+        statement.commitmentRenewsProduct = "basic.monthly"
+        statement.commitmentRenewsAt = at("2026-06-01")
+        statement.renewalQuantity = 5
+        statement.advancedCommerce = .object([JSON.Member("items", .array([]))])
+        return statement
+    }
+
     private static var goldenRenewal: RenewalStatement {
         var statement = RenewalStatement(
             original: "1001", signedAt: at("2025-07-01T00:05Z"), environment: .sandbox)
@@ -304,9 +382,24 @@ extension CodecTests {
         statement.billingPlan = textIfAny(&random)
         statement.commitmentExpiresAt = instant(&random)
         statement.billingPeriodNumber = whole(&random)
+        statement.totalBillingPeriods = whole(&random)
+        statement.additionalReason = textIfAny(&random)
+        statement.seats = random.once(in: 2) ? randomSeats(&random) : nil
+        statement.advancedCommerce = textIfAny(&random).map { .array([.null, .string($0)]) }
         statement.previousOriginal = textIfAny(&random)
         statement.flags = random.once(in: 2) ? [text(&random), text(&random)] : []
         return statement
+    }
+
+    private func randomSeats(_ random: inout SplitMix64) -> SeatStatement {
+        var seats = SeatStatement(
+            invitationManagement: textIfAny(&random), revokedQuantity: whole(&random))
+        for _ in 0..<random.below(3) {
+            seats.tiers.append(
+                SeatStatement.Tier(
+                    priceMilliunits: whole(&random) ?? 1, quantity: whole(&random) ?? 2))
+        }
+        return seats
     }
 
     private func randomRenewal(_ random: inout SplitMix64) -> RenewalStatement {
@@ -328,7 +421,10 @@ extension CodecTests {
         statement.recentStartAt = instant(&random)
         statement.renewalBillingPlan = textIfAny(&random)
         statement.commitmentWillRenew = random.once(in: 3) ? nil : random.once(in: 2)
+        statement.commitmentRenewsProduct = textIfAny(&random)
         statement.commitmentRenewsAt = instant(&random)
+        statement.renewalQuantity = whole(&random)
+        statement.advancedCommerce = textIfAny(&random).map { .string($0) }
         statement.token = whole(&random).map(CustomerNumber.init)
         statement.flags = random.once(in: 2) ? [text(&random)] : []
         return statement

@@ -142,6 +142,21 @@ enum ShortHistories {
                 $0.currency = nil
             }
         },
+        ShortHistory("seats added, one purchase of them revoked, another copied and revoked") {
+            for (id, day, revoked) in [
+                ("1001", 1, nil), ("1001", 9, "2025-05-08"), ("1002", 4, nil), ("1003", 12, nil),
+                ("1002", 10, "2025-05-09"),
+            ] as [(String, Int, String?)] {
+                $0.alias(id, signed: "2025-05-\(day < 10 ? "0" : "")\(day)") {
+                    if id != "1001" {
+                        $0.purchasedAt = at("2025-05-04")
+                        $0.additionalReason = "SEAT_ADDITION"
+                    }
+                    $0.quantity = id == "1001" ? 5 : 2
+                    $0.revokedAt = revoked.map(at)
+                }
+            }
+        },
         ShortHistory("a resubscription after a lapse, the expiry told late") {
             $0.june()
             $0.transaction("1003", from: "2025-07-02T08:00Z", until: "2025-08-02T08:00Z") {

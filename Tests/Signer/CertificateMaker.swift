@@ -35,13 +35,20 @@ public struct CertificateMaker {
     public func certificate(
         of key: P256.PrivateKey, issuer: String? = nil, signedBy signer: P256.PrivateKey? = nil
     ) throws -> Certificate {
+        try certificate(of: key.key, issuer: issuer, signedBy: signer?.key)
+    }
+
+    /// The certificate of a key of any algorithm.
+    package func certificate(
+        of key: KeyPointer, issuer: String? = nil, signedBy signer: KeyPointer? = nil
+    ) throws -> Certificate {
         let certificate = X509_new()
         defer { X509_free(certificate) }
         check(X509_set_version(certificate, 2))
         check(ASN1_INTEGER_set_int64(X509_get_serialNumber(certificate), randomInt64() >> 1))
         check(ASN1_TIME_set(X509_getm_notBefore(certificate), time_t(notBefore / 1_000)) != nil)
         check(ASN1_TIME_set(X509_getm_notAfter(certificate), time_t(notAfter / 1_000)) != nil)
-        check(X509_set_pubkey(certificate, key.key.pointer))
+        check(X509_set_pubkey(certificate, key.pointer))
         put(name, into: X509_get_subject_name(certificate))
         put(issuer ?? name, into: X509_get_issuer_name(certificate))
         add(
@@ -53,7 +60,7 @@ public struct CertificateMaker {
         if let marker { add(marker, "DER:0500", to: certificate) }
         if let responder { add("authorityInfoAccess", "OCSP;URI:" + responder, to: certificate) }
         if signsStatuses { add("extendedKeyUsage", "OCSPSigning", to: certificate) }
-        check(X509_sign(certificate, (signer ?? key).key.pointer, EVP_sha256()))
+        check(X509_sign(certificate, (signer ?? key).pointer, EVP_sha256()))
         return try Certificate(der: der(of: certificate))
     }
 

@@ -1,6 +1,6 @@
 import Domain
 import Foundation
-import Testing
+import TestLives
 
 @testable import StoreSimulator
 
@@ -16,29 +16,24 @@ final class TestFolder {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// An instant of a test's text, which must be one.
-func at(_ text: String) -> Instant {
-    guard let instant = Instant(text) else { preconditionFailure("no instant: \(text)") }
-    return instant
-}
-
 /// A world of one customer, `ada`, whose life begins on a first of January.
 struct Play {
     static let start = at("2025-01-01")
 
     static let products = [
-        Product(
+        StoreSimulator.Product(
             id: "pro.monthly", kind: .autoRenewable, group: "G1", level: 2, plan: Span("P1M"),
             entitlements: ["pro"]),
-        Product(
+        StoreSimulator.Product(
             id: "plus.monthly", kind: .autoRenewable, group: "G1", level: 1, plan: Span("P1M"),
             price: 19_990, entitlements: ["pro", "plus"]),
-        Product(
+        StoreSimulator.Product(
             id: "basic.monthly", kind: .autoRenewable, group: "G1", level: 3, plan: Span("P1M"),
             price: 4_990, entitlements: ["basic"]),
-        Product(id: "pro.lifetime", kind: .nonConsumable, entitlements: ["pro"]),
-        Product(id: "pass.90d", kind: .nonRenewing, accessDays: 90, entitlements: ["pass"]),
-        Product(id: "coins.100", kind: .consumable),
+        StoreSimulator.Product(id: "pro.lifetime", kind: .nonConsumable, entitlements: ["pro"]),
+        StoreSimulator.Product(
+            id: "pass.90d", kind: .nonRenewing, accessDays: 90, entitlements: ["pass"]),
+        StoreSimulator.Product(id: "coins.100", kind: .consumable),
     ]
 
     var world: World

@@ -1,4 +1,5 @@
 import Domain
+import TestLives
 import Testing
 
 @testable import StoreSimulator

@@ -4,6 +4,8 @@ enum Command: String, CaseIterable, Sendable {
     case migrate
     case importNotifications = "import notifications"
     case importTransactions = "import transactions"
+    case importReceipts = "import receipts"
+    case importResponses = "import responses"
     case entitlements
     case timeline
     case replay

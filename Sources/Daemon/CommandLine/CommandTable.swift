@@ -55,6 +55,22 @@ enum CommandTable {
                 Each line is {"signedTransaction": "…"} or {"signedRenewalInfo": "…"}, with "customer" if
                 it is known. An import that was interrupted is simply run again.
                 """),
+        CommandForm(
+            command: .importReceipts, summary: "ask Apple about receipts in bulk",
+            arguments: [files],
+            notes: """
+                Each line is {"bundleId": "…", "receiptData": "…"}, with "customer" if it is known. Apple
+                is asked about each; where it cannot answer now the import ends, to be run again.
+                """),
+        CommandForm(
+            command: .importResponses, summary: "import stored answers of verifyReceipt in bulk",
+            arguments: [files],
+            notes: """
+                Each line is {"bundleId": "…", "response": {…}}, the response an answer of verifyReceipt
+                or the body of a version 1 notification. It is believed because you vouch for it. Beside
+                it may stand "customer", "askedAt" (when it was asked, if it does not say) and
+                "environment" (if it names none and the app lists several).
+                """),
     ]
 
     private static let files = ArgumentForm(

@@ -4,20 +4,24 @@ import Diagnostics
 import Domain
 import Foundation
 import Ledger
+import Operation
 import Postgres
 import Synchronization
 
-/// `import notifications` and `import transactions`: evidence in bulk, as JSON lines.
+/// `import …`: evidence in bulk, as JSON lines.
 ///
 /// Running it again after an interruption appends only what is not held yet.
 struct Importing {
     let invocation: Invocation
     let configuration: Configuration
 
-    /// How many lines are in work at once.
-    private static let width = 512
+    /// How many lines are in work at once; Apple is not asked about as many.
+    private var width: Int { invocation.command == .importReceipts ? 8 : 512 }
     /// The longest line. Units: bytes.
-    private static let longest = 1_048_576
+    private var longest: Int { readsReceipts ? 64 << 20 : 1 << 20 }
+    private var readsReceipts: Bool {
+        [.importReceipts, .importResponses].contains(invocation.command)
+    }
 
     init(_ invocation: Invocation, _ configuration: Configuration) {
         self.invocation = invocation
@@ -35,6 +39,14 @@ struct Importing {
         case quarantined(String)
     }
 
+    /// What a line is judged and recorded with.
+    private struct Means: Sendable {
+        let interpreter: Interpreter
+        let writer: Writer
+        let held: HeldStore
+        let desk: ReceiptDesk
+    }
+
     func run() async throws(DaemonError) -> ExitCode {
         let interpreter = try configuration.interpreter()
         let ground = try await Ground.open(configuration, migrate: true)
@@ -42,10 +54,14 @@ struct Importing {
         let progress = Progress("import", unit: "lines")
         var tally = Tally()
         do throws(DaemonError) {
+            let means = Means(
+                interpreter: interpreter, writer: writer, held: HeldStore(ground.writePool),
+                desk: try ReceiptDesk(
+                    configuration, interpreter: interpreter, writer: writer,
+                    samples: Samples(ground.writePool), metrics: MetricRegistry()))
             try await SettingsRecorder(configuration: configuration).settle(writer, adopt: false)
             for file in invocation.arguments {
-                try await importLines(
-                    of: file, interpreter, ground, writer, progress, &tally)
+                try await importLines(of: file, into: means, progress, &tally)
             }
         } catch {
             await writer.close()
@@ -60,25 +76,23 @@ struct Importing {
     }
 
     private func importLines(
-        of file: String, _ interpreter: Interpreter, _ ground: Ground, _ writer: Writer,
-        _ progress: Progress, _ tally: inout Tally
+        of file: String, into means: Means, _ progress: Progress, _ tally: inout Tally
     ) async throws(DaemonError) {
-        let lines = try LineReader(file, longest: Importing.longest)
+        let lines = try LineReader(file, longest: longest)
         var number = 0
         while true {
             var page: [(number: Int, bytes: [UInt8])] = []
-            while page.count < Importing.width, let bytes = try lines.next() {
+            while page.count < width, let bytes = try lines.next() {
                 number += 1
                 if !bytes.isEmpty { page.append((number, bytes)) }
             }
             guard !page.isEmpty else { return }
-            let held = HeldStore(ground.writePool)
             let fates = await withTaskGroup(of: (Int, Result<Fate, DaemonError>).self) { group in
                 for (number, bytes) in page {
                     group.addTask {
                         do throws(DaemonError) {
                             let fate = try await take(
-                                bytes, file, number, interpreter, writer, held)
+                                bytes, file, number, into: means)
                             return (number, .success(fate))
                         } catch {
                             return (number, .failure(error))
@@ -101,22 +115,28 @@ struct Importing {
     }
 
     private func take(
-        _ bytes: [UInt8], _ file: String, _ number: Int, _ interpreter: Interpreter,
-        _ writer: Writer, _ held: HeldStore
+        _ bytes: [UInt8], _ file: String, _ number: Int, into means: Means
     ) async throws(DaemonError) -> Fate {
         let json: JSON
         let presenter: String?
+        var receipt: ReceiptLine?
+        let now = SystemClock.now
         do {
             json = try JSON.parse(bytes)
             presenter = try json["customer"].map { _ in
                 try Reading.customer(Reading.text(json, "customer"))
             }
+            if readsReceipts {
+                receipt = try ReceiptLine(
+                    json, presenter: presenter,
+                    isAnswer: invocation.command == .importResponses, now: now)
+            }
         } catch {
             let why = (error as? Problem)?.detail ?? (error as? JSONError)?.message ?? "\(error)"
             throw .badLine(file: file, line: number, why: why)
         }
-        let now = SystemClock.now
-        switch outcome(json, interpreter, now) {
+        if let receipt { return try await take(receipt, file, number, means.desk) }
+        switch outcome(json, means.interpreter, now) {
         case .none:
             throw .badLine(
                 file: file, line: number,
@@ -126,13 +146,13 @@ struct Importing {
         case .observation(let observation, let evidence):
             let proposal = Observing.proposal(observation, evidence, presenter: presenter)
             do throws(AppendError) {
-                return try await writer.append(proposal).count > 0 ? .appended : .known
+                return try await means.writer.append(proposal).count > 0 ? .appended : .known
             } catch {
                 throw .append(error)
             }
         case .held(let reason, let detail, let evidence):
             do throws(PostgresError) {
-                _ = try await held.keep(
+                _ = try await means.held.keep(
                     Observing.evidence(evidence, source: .app, receivedAt: now),
                     reason: reason.rawValue, detail: detail, draw: Ground.draw)
             } catch {
@@ -141,6 +161,20 @@ struct Importing {
             return .quarantined(reason.rawValue)
         case .forged(let forgery, _): return .quarantined(forgery.rawValue)
         case .malformed: return .quarantined("malformed")
+        }
+    }
+
+    private func take(_ line: ReceiptLine, _ file: String, _ number: Int, _ desk: ReceiptDesk)
+        async throws(DaemonError) -> Fate
+    {
+        do throws(ReceiptDesk.Failure) {
+            switch try await line.take(desk) {
+            case .appended(let count): return count > 0 ? .appended : .known
+            case .quarantined(let reason): return .quarantined(reason)
+            }
+        } catch {
+            if case .append(let error) = error { throw .append(error) }
+            throw .appleUnavailable(file: file, line: number, why: error.words)
         }
     }
 

@@ -61,7 +61,7 @@ public enum Program {
         case .serve:
             return try await Serve(invocation: invocation, configuration: configuration).run()
         case .migrate: return try await Commands.migrate(configuration)
-        case .importNotifications, .importTransactions:
+        case .importNotifications, .importTransactions, .importReceipts, .importResponses:
             return try await Importing(invocation, configuration).run()
         case .entitlements, .timeline:
             return try await Asking(invocation, configuration).run()

@@ -20,17 +20,61 @@ enum Observing {
             decide: { decision(settled, presenter: presenter, $0) })
     }
 
+    /// The proposal that records all that an answer about a receipt says, or nothing of it.
+    static func proposal(
+        _ answer: AnswerReading, source: Source, receivedAt: Instant, presenter: String?
+    ) -> Proposal {
+        let parts = answer.observations
+        return Proposal(
+            tokens: parts.flatMap(\.tokens), customers: presenter.map { [$0] } ?? [],
+            evidence: evidence(
+                answer.text, answer.digest, source: source, receivedAt: receivedAt),
+            keys: parts.flatMap(\.keys),
+            streams: { known in
+                Array(Set(parts.flatMap { streams($0, presenter: presenter, known) }))
+            },
+            decide: { decision(parts, presenter: presenter, $0) })
+    }
+
+    /// What several observations add, each decided after the ones before it.
+    private static func decision(
+        _ parts: [Observation], presenter: String?, _ known: Known
+    ) -> Decision {
+        var known = known
+        var events: [Event] = []
+        for part in parts {
+            guard case .append(let more) = decision(part, presenter: presenter, known) else {
+                continue
+            }
+            for event in more {
+                let before = known.subscription(event.stream)
+                known.streams[event.stream, default: before].apply(
+                    Entry(
+                        position: before.position, revision: before.revision + 1,
+                        recordedAt: part.observedAt, event: event))
+            }
+            events += more
+        }
+        return .append(events)
+    }
+
     /// The compact form of signed text.
     static func evidence(_ signed: SignedEvidence, source: Source, receivedAt: Instant)
         -> Evidence
     {
-        let template = EvidenceTemplate.make(signed.text)
+        evidence(signed.text, signed.digest, source: source, receivedAt: receivedAt)
+    }
+
+    private static func evidence(
+        _ text: [UInt8], _ digest: Digest, source: Source, receivedAt: Instant
+    ) -> Evidence {
+        let template = EvidenceTemplate.make(text)
         var certificates: [Fingerprint: [UInt8]] = [:]
         for (digest, header) in template.certificates {
             certificates[Fingerprint(hex: digest.description)] = header
         }
         return Evidence(
-            digest: Fingerprint(hex: signed.digest.description), receivedAt: receivedAt,
+            digest: Fingerprint(hex: digest.description), receivedAt: receivedAt,
             source: source, template: template.bytes, certificates: certificates,
             tokens: template.tokens)
     }

@@ -25,6 +25,9 @@ struct OpenAPI: Sendable {
         "POST /v1/apple/transactions": About(
             summary: "Take signed transactions and renewal infos, presented by a customer",
             body: "{\"signedTransactions\": [text], \"signedRenewalInfos\": [text], \"customer\"?}"),
+        "POST /v1/apple/receipts": About(
+            summary: "Ask Apple what a receipt holds, and record it",
+            body: "{\"bundleId\", \"receiptData\", \"customer\"?, \"excludeOldTransactions\"?}"),
         "PUT /v1/customers/{customer}/tokens/{uuid}": About(
             summary: "Bind an account token to a customer", body: "{\"transfer\"?: true}"),
         "PUT /v1/customers/{customer}/lines/{environment}/{id}": About(

@@ -65,7 +65,7 @@ struct LineAnswer {
         if let period, settings.product(period.product, at: instant) == nil {
             flags.insert("unmapped")
         }
-        return .object([
+        var members: [JSON.Member] = [
             .init("environment", .string(line.environment.name)),
             .init("originalTransactionId", .string(line.original)),
             .init("bundleId", .word(line.bundle)), .init("group", .word(line.group)),
@@ -78,7 +78,14 @@ struct LineAnswer {
             .init("periods", .array(line.periods.map { rendered($0, spans) })),
             .init("flags", .array(flags.sorted().map(JSON.string))),
             .init("at", .moment(instant)), .init("position", .integer(position.number)),
-        ])
+        ]
+        if let previous = line.previousOriginal {
+            members.append(.init("previousOriginalTransactionId", .string(previous)))
+        }
+        if let commitment = line.commitment(at: instant, spans: spans) {
+            members.append(.init("commitment", commitment.rendered))
+        }
+        return .object(members)
     }
 
     private var owners: JSON {
@@ -107,7 +114,8 @@ struct LineAnswer {
             .init("class", .string(period.periodClass.rawValue)),
             .init("priceMilliunits", .figure(period.priceMilliunits)),
             .init("currency", .word(period.currency)),
-            .init("revoked", .bool(period.revokedAt != nil)), .init("refund", refund(period)),
+            .init("revoked", .bool(period.revokedAt != nil)),
+            .init("refund", period.refund?.rendered ?? .null),
         ]
         if period.aliases.count > 1 {
             members.append(.init("aliases", .array(period.aliases.map(JSON.string))))
@@ -118,27 +126,46 @@ struct LineAnswer {
         if let revokedAt = period.revokedAt {
             members.append(.init("revokedAt", .moment(revokedAt)))
         }
+        if !period.seatPayments.isEmpty {
+            members += [
+                .init("seats", .figure(period.seats)),
+                .init("payments", .array(period.seatPayments.map(\.rendered))),
+            ]
+        }
         return .object(members)
     }
+}
 
-    /// What went back: milliunits, rounded half to even, and the share; null for no refund.
-    private func refund(_ period: Period) -> JSON {
-        guard period.isRefunded, let revokedAt = period.revokedAt else { return .null }
-        let share = period.refundShare ?? 100_000
-        return .object([
-            .init("at", .moment(revokedAt)), .init("share", .integer(share)),
-            .init("priceMilliunits", .figure(period.priceMilliunits.map { $0.share(share) })),
+extension Payment {
+    /// What was charged once, as the interface writes it.
+    fileprivate var rendered: JSON {
+        .object([
+            .init("transaction", .string(transaction)), .init("at", .moment(purchasedAt)),
+            .init("seats", .figure(seats)), .init("revokedSeats", .figure(revokedSeats)),
+            .init("priceMilliunits", .figure(priceMilliunits)), .init("currency", .word(currency)),
+            .init("revoked", .bool(revokedAt != nil)), .init("refund", refund?.rendered ?? .null),
         ])
     }
 }
 
-extension Int64 {
-    /// So many thousandths of a percent of this amount, rounded half to even.
-    fileprivate func share(_ thousandths: Int64) -> Int64 {
-        let product = multipliedFullWidth(by: thousandths)
-        let (quotient, remainder) = Int64(100_000).dividingFullWidth(product)
-        let isUp = remainder * 2 > 100_000 || (remainder * 2 == 100_000 && quotient % 2 != 0)
-        return isUp ? quotient + 1 : quotient
+extension Refund {
+    /// What went back: the amount and the share of what was paid.
+    fileprivate var rendered: JSON {
+        .object([
+            .init("at", .moment(at)), .init("share", .figure(share)),
+            .init("priceMilliunits", .figure(priceMilliunits)),
+        ])
+    }
+}
+
+extension Commitment {
+    fileprivate var rendered: JSON {
+        var members: [JSON.Member] = [
+            .init("until", .moment(until)), .init("willRenew", .verdict(willRenew)),
+            .init("payment", .figure(payment)),
+        ]
+        if let payments { members.append(.init("payments", .integer(payments))) }
+        return .object(members)
     }
 }
 
@@ -174,10 +201,7 @@ extension Entry {
             if statement.isInBillingRetry == true { text += ", billing is retried" }
             if let grace = statement.graceExpiresAt { text += ", grace until \(grace)" }
             return text
-        case .notice(let notice):
-            return "notified: "
-                + ([notice.type] + (notice.subtype.map { [$0] } ?? []))
-                .joined(separator: " / ")
+        case .notice(let notice): return notice.story
         case .confirmation: return "confirmed: the same statement, signed again"
         case .tokenLink: return "linked: the account token belongs to the customer"
         case .binding(let binding):

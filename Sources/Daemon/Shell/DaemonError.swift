@@ -22,6 +22,8 @@ enum DaemonError: Error, CustomStringConvertible {
     case database(PostgresError)
     /// What was asked about cannot be understood.
     case badQuestion(String)
+    /// Apple does not say now what a receipt holds; running the import again goes on there.
+    case appleUnavailable(file: String, line: Int, why: String)
     /// Something could not be appended.
     case append(AppendError)
 
@@ -36,6 +38,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .cluster: "SL034"
         case .database: "SL035"
         case .badQuestion: "SL036"
+        case .appleUnavailable: "SL130"
         case .append(let error): error.code
         }
     }
@@ -53,6 +56,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .cluster(let error): "the embedded database: \(error)"
         case .database(let error): "\(error)"
         case .badQuestion(let why): why
+        case .appleUnavailable(let file, let line, let why): "\(file):\(line): \(why)"
         case .append(let error): "\(error)"
         }
     }

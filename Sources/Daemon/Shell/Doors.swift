@@ -22,7 +22,8 @@ enum Doors {
             do throws(ListenError) {
                 let server = try Server(
                     host: address.host, port: address.port, on: [ground.outer],
-                    identity: identity, bodyLimit: { _, _ in 1_048_576 },
+                    identity: identity,
+                    bodyLimit: { _, path in path == ReceiptRoutes.path ? 16 << 20 : 1 << 20 },
                     problem: { status, detail in Doors.problem(status, detail) },
                     handler: handler)
                 servers.append(server)

@@ -109,6 +109,10 @@ struct Service: Sendable {
             samples: Samples(ground.writePool), answers: ground.answers,
             refusals: RefusalLimiter(),
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
+        let receipts = ReceiptRoutes(
+            desk: try ReceiptDesk(
+                configuration, interpreter: reprocessing.interpreter, writer: writer,
+                samples: Samples(ground.writePool), metrics: metrics), answers: ground.answers)
         let questions = QuestionReader(
             answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending)
         let customers = CustomerRoutes(questions: questions)
@@ -123,7 +127,7 @@ struct Service: Sendable {
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
         var routes = ingest.routes + commands.routes + customers.routes + feed.routes
-        routes += lines.routes + quarantine.routes + operation.routes
+        routes += receipts.routes + lines.routes + quarantine.routes + operation.routes
         let description = OpenAPI(
             routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
         ).document

@@ -87,18 +87,16 @@ extension Line {
         if let span = spans.last(where: { $0.from <= instant && instant < $0.until }) {
             return span.state
         }
-        guard let last = periods.last(where: { $0.from <= instant }) else {
+        guard let index = periods.lastIndex(where: { $0.from <= instant }) else {
             let isKnown = periods.isEmpty && intents.contains { $0.signedAt <= instant }
             return isKnown ? .incomplete : .none
         }
+        let last = periods[index]
         if last.ending == .revocation, last.until ?? .distantPast <= instant { return .revoked }
         if last.retries.contains(where: { $0.contains(instant) }) { return .retry }
-        return last.shape == .consumable ? .active : .expired
-    }
-
-    /// What the customer intends at an instant; `nil` when no renewal info was signed by then.
-    public func intent(at instant: Instant) -> Intent? {
-        intents.last { $0.signedAt <= instant }
+        // What has no end of its own and gives no access is a one-time purchase, and still one.
+        let isOneTime = last.shape == .consumable || last.shape == .unstated
+        return isOneTime && !spans.contains { $0.period == index } ? .active : .expired
     }
 
     /// The period that the state at an instant speaks of: the newest begun by then.

@@ -112,7 +112,8 @@ extension Array {
 extension TransactionStatement {
     /// This statement with its newer copies' members laid over it (R3).
     ///
-    /// Absence takes nothing back, but for revocation and upgrade, which only the newest copy says.
+    /// Absence takes nothing back, but for revocation (seats taken back too) and upgrade, which
+    /// only the newest copy that is not partial says.
     func overlaid(by newer: TransactionStatement) -> TransactionStatement {
         var merged = newer
         merged.webOrderLineItem = newer.webOrderLineItem ?? webOrderLineItem
@@ -120,6 +121,8 @@ extension TransactionStatement {
         merged.originallyPurchasedAt = newer.originallyPurchasedAt ?? originallyPurchasedAt
         merged.expiresAt = newer.expiresAt ?? expiresAt
         merged.quantity = newer.quantity ?? quantity
+        merged.seats = seats?.overlaid(by: newer.seats) ?? newer.seats
+        merged.additionalReason = newer.additionalReason ?? additionalReason
         merged.type = newer.type ?? type
         merged.ownership = newer.ownership ?? ownership
         merged.token = newer.token ?? token
@@ -134,7 +137,19 @@ extension TransactionStatement {
         merged.billingPlan = newer.billingPlan ?? billingPlan
         merged.commitmentExpiresAt = newer.commitmentExpiresAt ?? commitmentExpiresAt
         merged.billingPeriodNumber = newer.billingPeriodNumber ?? billingPeriodNumber
+        merged.totalBillingPeriods = newer.totalBillingPeriods ?? totalBillingPeriods
+        merged.advancedCommerce = newer.advancedCommerce ?? advancedCommerce
         merged.previousOriginal = newer.previousOriginal ?? previousOriginal
+        if newer.isPartial {
+            merged.isPartial = isPartial
+            merged.isUpgraded = newer.isUpgraded ?? isUpgraded
+            if newer.revokedAt == nil {
+                merged.revokedAt = revokedAt
+                merged.revocationReason = revocationReason
+                merged.revocationType = revocationType
+                merged.revocationPercentage = revocationPercentage
+            }
+        }
         if !flags.isEmpty { merged.flags = Array(Set(flags).union(newer.flags)).sorted() }
         return merged
     }
@@ -165,9 +180,12 @@ extension RenewalStatement {
         merged.renewalPriceMilliunits = newer.renewalPriceMilliunits ?? renewalPriceMilliunits
         merged.currency = newer.currency ?? currency
         merged.recentStartAt = newer.recentStartAt ?? recentStartAt
+        merged.renewalQuantity = newer.renewalQuantity ?? renewalQuantity
         merged.renewalBillingPlan = newer.renewalBillingPlan ?? renewalBillingPlan
         merged.commitmentWillRenew = newer.commitmentWillRenew ?? commitmentWillRenew
+        merged.commitmentRenewsProduct = newer.commitmentRenewsProduct ?? commitmentRenewsProduct
         merged.commitmentRenewsAt = newer.commitmentRenewsAt ?? commitmentRenewsAt
+        merged.advancedCommerce = newer.advancedCommerce ?? advancedCommerce
         merged.token = newer.token ?? token
         return merged
     }

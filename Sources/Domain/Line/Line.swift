@@ -10,6 +10,9 @@ public struct Line: Sendable, Hashable {
     public var intents: [Intent]
     /// What was said or shown of whose it is, by place on the record.
     public var claims: [Claim]
+    /// The original transaction id of the chain that this one continues: before a switch between
+    /// a bundle and a subscription of its own, or to Advanced Commerce.
+    public var previousOriginal: String?
 
     /// One word on whose a line is.
     public enum Claim: Sendable, Hashable {
@@ -49,6 +52,12 @@ public struct Intent: Sendable, Hashable {
     public var nextProduct: String?
     /// Why it ended, raw.
     public var expirationIntent: Int64?
+    /// Whether the commitment as a whole is set to renew.
+    public var commitmentWillRenew: Bool?
+    /// The product as which the commitment will renew.
+    public var commitmentNextProduct: String?
+    /// When the commitment renews.
+    public var commitmentRenewsAt: Instant?
 }
 
 /// One span of access that one charge paid for (R2).
@@ -95,7 +104,7 @@ public struct Period: Sendable, Hashable {
     public var retries: [Range<Instant>]
     /// How it counts.
     public var periodClass: PeriodClass
-    /// What was paid. Units: milliunits of `currency`.
+    /// What was paid in all, by `payments`. Units: milliunits of `currency`.
     public var priceMilliunits: Int64?
     /// ISO 4217.
     public var currency: String?
@@ -107,13 +116,18 @@ public struct Period: Sendable, Hashable {
     public var reason: String?
     /// When access was taken back.
     public var revokedAt: Instant?
-    /// Whether money went back with the revocation (R15).
+    /// Whether money went back with the revocation (R15); of several payments each says it itself.
     public var isRefunded: Bool
-    /// The refunded share. Units: thousandths of a percent.
+    /// The refunded share; `nil` for several payments. Units: thousandths of a percent.
     public var refundShare: Int64?
     /// Whether Apple marked it as upgraded.
     public var isUpgraded: Bool
-    /// Caveats: `successor_missing`, `start_in_future`, `clock_skew`, `no_signed_date`.
+    /// Each purchase of seats, by date; empty when it is not about seats. See `payments`.
+    public var seatPayments: [Payment]
+    /// The payment of a commitment that it is.
+    public var installment: Installment?
+    /// Caveats: `successor_missing`, `start_in_future`, `clock_skew`, `no_signed_date`, and
+    /// `gap_unknown` when nothing says whether the time before it was paid for.
     public var flags: [String]
 }
 

@@ -7,6 +7,7 @@ extension Line {
             "periods": .array(periods.map(\.state)),
             "intents": .array(intents.map(\.state)),
             "claims": .array(claims.map(\.state)),
+            "previousOriginal": .text(previousOriginal),
         ])
     }
 
@@ -17,6 +18,7 @@ extension Line {
         periods = []
         intents = []
         claims = []
+        previousOriginal = try BodyReader(state).textIfAny("previousOriginal")
         for element in state["periods"]?.elements ?? [] {
             periods.append(try Period(state: element))
         }
@@ -60,6 +62,9 @@ extension Intent {
         JSON(members: [
             "signedAt": .instant(signedAt), "willRenew": .truth(willRenew),
             "nextProduct": .text(nextProduct), "expirationIntent": .whole(expirationIntent),
+            "commitmentWillRenew": .truth(commitmentWillRenew),
+            "commitmentNextProduct": .text(commitmentNextProduct),
+            "commitmentRenewsAt": .instant(commitmentRenewsAt),
         ])
     }
 
@@ -69,6 +74,9 @@ extension Intent {
         willRenew = try read.truthIfAny("willRenew")
         nextProduct = try read.textIfAny("nextProduct")
         expirationIntent = try read.wholeIfAny("expirationIntent")
+        commitmentWillRenew = try read.truthIfAny("commitmentWillRenew")
+        commitmentNextProduct = try read.textIfAny("commitmentNextProduct")
+        commitmentRenewsAt = try read.instantIfAny("commitmentRenewsAt")
     }
 }
 
@@ -87,6 +95,46 @@ extension Grace {
         } else {
             self = .named(until: try read.instant("until"))
         }
+    }
+}
+
+extension Payment {
+    fileprivate var state: JSON {
+        JSON(members: [
+            "transaction": .string(transaction), "purchasedAt": .instant(purchasedAt),
+            "price": .whole(priceMilliunits), "currency": .text(currency), "seats": .whole(seats),
+            "revokedSeats": .whole(revokedSeats), "revokedAt": .instant(revokedAt),
+            "isRefunded": isRefunded ? .bool(true) : nil, "refundShare": .whole(refundShare),
+        ])
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        self.init(
+            transaction: try read.text("transaction"), purchasedAt: try read.instant("purchasedAt"),
+            priceMilliunits: try read.wholeIfAny("price"),
+            currency: try read.textIfAny("currency"), seats: try read.wholeIfAny("seats"),
+            revokedSeats: try read.wholeIfAny("revokedSeats"),
+            revokedAt: try read.instantIfAny("revokedAt"),
+            isRefunded: try read.truthIfAny("isRefunded") ?? false,
+            refundShare: try read.wholeIfAny("refundShare"))
+    }
+}
+
+extension Installment {
+    fileprivate var state: JSON {
+        JSON(members: [
+            "commitmentExpiresAt": .instant(commitmentExpiresAt), "number": .whole(number),
+            "count": .whole(count),
+        ])
+    }
+
+    fileprivate init?(state: JSON?) throws(CodecError) {
+        guard let state else { return nil }
+        let read = BodyReader(state)
+        self.init(
+            commitmentExpiresAt: try read.instantIfAny("commitmentExpiresAt"),
+            number: try read.wholeIfAny("number"), count: try read.wholeIfAny("count"))
     }
 }
 
@@ -115,7 +163,8 @@ extension Period {
             "token": .whole(token?.number), "reason": .text(reason),
             "revokedAt": .instant(revokedAt), "isRefunded": isRefunded ? .bool(true) : nil,
             "refundShare": .whole(refundShare), "isUpgraded": isUpgraded ? .bool(true) : nil,
-            "flags": .flags(flags),
+            "seatPayments": seatPayments.isEmpty ? nil : .array(seatPayments.map(\.state)),
+            "installment": installment?.state, "flags": .flags(flags),
         ])
     }
 
@@ -144,7 +193,17 @@ extension Period {
             isRefunded: try read.truthIfAny("isRefunded") ?? false,
             refundShare: try read.wholeIfAny("refundShare"),
             isUpgraded: try read.truthIfAny("isUpgraded") ?? false,
+            seatPayments: try Period.seatPayments(state),
+            installment: try Installment(state: state["installment"]),
             flags: try read.texts("flags"))
+    }
+
+    private static func seatPayments(_ state: JSON) throws(CodecError) -> [Payment] {
+        var payments: [Payment] = []
+        for element in state["seatPayments"]?.elements ?? [] {
+            payments.append(try Payment(state: element))
+        }
+        return payments
     }
 
     private static func grace(_ state: JSON) throws(CodecError) -> Grace? {

@@ -86,7 +86,7 @@ extension Observation {
             event.content = .confirmation(
                 Confirmation(statement: before.fingerprint, signedAt: statement.signedAt))
         } else {
-            event.kind = statement.kind(after: before?.content)
+            event.kind = statement.kind(after: before?.content, notice: notice)
         }
         return event
     }
@@ -103,7 +103,7 @@ extension TransactionStatement {
 
     fileprivate func kind(after before: TransactionStatement) -> Kind {
         if revokedAt != nil, before.revokedAt == nil { return .revoked }
-        if revokedAt == nil, before.revokedAt != nil { return .reversed }
+        if revokedAt == nil, before.revokedAt != nil, !isPartial { return .reversed }
         if let expiresAt, let earlier = before.expiresAt, expiresAt > earlier { return .extended }
         if isUpgraded == true, before.isUpgraded != true { return .upgraded }
         return .amended
@@ -111,17 +111,22 @@ extension TransactionStatement {
 }
 
 extension RenewalStatement {
-    fileprivate func kind(after before: RenewalStatement?) -> Kind {
+    fileprivate func kind(after before: RenewalStatement?, notice: Notice?) -> Kind {
         if isInBillingRetry == true, before?.isInBillingRetry != true { return .billingFailed }
-        if expirationIntent != nil, before?.expirationIntent == nil, isInBillingRetry != true {
-            return .lapsed
-        }
+        // Apple's word that it ended may come without the reason; while it tries to collect, the
+        // reason is there and the end is not.
+        if saysItEnded, before?.saysItEnded != true { return .lapsed }
+        if notice?.type == "EXPIRED", isInBillingRetry != true { return .lapsed }
         guard let before else { return .renewalChanged }
         let changed =
             willRenew != before.willRenew || renewsProduct != before.renewsProduct
             || priceIncreaseStatus != before.priceIncreaseStatus
             || offerIdentifier != before.offerIdentifier || offerType != before.offerType
             || commitmentWillRenew != before.commitmentWillRenew
+            || commitmentRenewsProduct != before.commitmentRenewsProduct
+            || renewalQuantity != before.renewalQuantity
         return changed ? .renewalChanged : .amended
     }
+
+    private var saysItEnded: Bool { expirationIntent != nil && isInBillingRetry != true }
 }

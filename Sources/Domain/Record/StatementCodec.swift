@@ -16,6 +16,8 @@ extension TransactionStatement {
             "originalPurchaseDate": .instant(originallyPurchasedAt),
             "expiresDate": .instant(expiresAt),
             "quantity": .whole(quantity),
+            "multiSeatInfo": seats?.body,
+            "additionalTransactionReason": .text(additionalReason),
             "type": .text(type),
             "inAppOwnershipType": .text(ownership),
             "token": .whole(token?.number),
@@ -35,7 +37,10 @@ extension TransactionStatement {
             "billingPlanType": .text(billingPlan),
             "commitmentExpiresDate": .instant(commitmentExpiresAt),
             "billingPeriodNumber": .whole(billingPeriodNumber),
+            "totalBillingPeriods": .whole(totalBillingPeriods),
+            "advancedCommerceInfo": advancedCommerce,
             "previousOriginalTransactionId": .text(previousOriginal),
+            "partial": .truth(isPartial ? true : nil),
             "flags": .flags(flags),
         ])
     }
@@ -56,6 +61,8 @@ extension TransactionStatement {
         originallyPurchasedAt = try read.instantIfAny("originalPurchaseDate")
         expiresAt = try read.instantIfAny("expiresDate")
         quantity = try read.wholeIfAny("quantity")
+        seats = try SeatStatement(body: body["multiSeatInfo"])
+        additionalReason = try read.textIfAny("additionalTransactionReason")
         type = try read.textIfAny("type")
         ownership = try read.textIfAny("inAppOwnershipType")
         token = try read.customerIfAny("token")
@@ -79,8 +86,44 @@ extension TransactionStatement {
         billingPlan = try read.textIfAny("billingPlanType")
         commitmentExpiresAt = try read.instantIfAny("commitmentExpiresDate")
         billingPeriodNumber = try read.wholeIfAny("billingPeriodNumber")
+        totalBillingPeriods = try read.wholeIfAny("totalBillingPeriods")
+        advancedCommerce = read.json["advancedCommerceInfo"]
         previousOriginal = try read.textIfAny("previousOriginalTransactionId")
+        isPartial = try read.truthIfAny("partial") ?? false
         flags = try read.texts("flags")
+    }
+}
+
+extension SeatStatement {
+    fileprivate var body: JSON {
+        JSON(members: [
+            "priceTiers": tiers.isEmpty
+                ? nil
+                : .array(
+                    tiers.map {
+                        JSON(members: [
+                            "price": .integer($0.priceMilliunits),
+                            "quantity": .integer($0.quantity),
+                        ])
+                    }),
+            "invitationManagement": .text(invitationManagement),
+            "revokedSeatQuantity": .whole(revokedQuantity),
+        ])
+    }
+
+    fileprivate init?(body: JSON?) throws(CodecError) {
+        guard let body else { return nil }
+        let read = BodyReader(body)
+        self.init(
+            invitationManagement: try read.textIfAny("invitationManagement"),
+            revokedQuantity: try read.wholeIfAny("revokedSeatQuantity"))
+        for element in body["priceTiers"]?.elements ?? [] {
+            let tier = BodyReader(element)
+            tiers.append(
+                Tier(
+                    priceMilliunits: try tier.whole("price"),
+                    quantity: try tier.whole("quantity")))
+        }
     }
 }
 
@@ -104,9 +147,12 @@ extension RenewalStatement {
             "renewalPrice": .whole(renewalPriceMilliunits),
             "currency": .text(currency),
             "recentSubscriptionStartDate": .instant(recentStartAt),
+            "renewalQuantity": .whole(renewalQuantity),
             "renewalBillingPlanType": .text(renewalBillingPlan),
             "commitmentAutoRenewStatus": .truth(commitmentWillRenew),
+            "commitmentAutoRenewProductId": .text(commitmentRenewsProduct),
             "commitmentRenewalDate": .instant(commitmentRenewsAt),
+            "advancedCommerceInfo": advancedCommerce,
             "token": .whole(token?.number),
             "flags": .flags(flags),
         ])
@@ -132,9 +178,12 @@ extension RenewalStatement {
         renewalPriceMilliunits = try read.wholeIfAny("renewalPrice")
         currency = try read.textIfAny("currency")
         recentStartAt = try read.instantIfAny("recentSubscriptionStartDate")
+        renewalQuantity = try read.wholeIfAny("renewalQuantity")
         renewalBillingPlan = try read.textIfAny("renewalBillingPlanType")
         commitmentWillRenew = try read.truthIfAny("commitmentAutoRenewStatus")
+        commitmentRenewsProduct = try read.textIfAny("commitmentAutoRenewProductId")
         commitmentRenewsAt = try read.instantIfAny("commitmentRenewalDate")
+        advancedCommerce = body["advancedCommerceInfo"]
         token = try read.customerIfAny("token")
         flags = try read.texts("flags")
     }

@@ -34,12 +34,18 @@ public struct RenewalStatement: Sendable, Hashable {
     public var currency: String?
     /// The start of the latest run that ignores short gaps.
     public var recentStartAt: Instant?
+    /// How many seats will renew.
+    public var renewalQuantity: Int64?
     /// The plan of the next renewal.
     public var renewalBillingPlan: String?
     /// Whether the commitment as a whole will renew.
     public var commitmentWillRenew: Bool?
+    /// The product as which the commitment will renew.
+    public var commitmentRenewsProduct: String?
     /// When the commitment renews.
     public var commitmentRenewsAt: Instant?
+    /// What Apple says of a subscription whose items the developer names, as signed.
+    public var advancedCommerce: JSON?
     /// The token that the next renewal will carry, as its number.
     public var token: CustomerNumber?
     /// The token itself, until the edge has replaced it by its number; never recorded.

@@ -27,6 +27,10 @@ public struct TransactionStatement: Sendable, Hashable {
     public var expiresAt: Instant?
     /// Above 1 for consumables and seats only.
     public var quantity: Int64?
+    /// The seats that it bought.
+    public var seats: SeatStatement?
+    /// SEAT_ADDITION when seats were added during the period, raw.
+    public var additionalReason: String?
     /// Apple's product type, raw.
     public var type: String?
     /// PURCHASED, FAMILY_SHARED, ASSIGNED or a value not known yet.
@@ -57,7 +61,9 @@ public struct TransactionStatement: Sendable, Hashable {
     public var storefront: String?
     /// PURCHASE or RENEWAL.
     public var reason: String?
-    /// What the customer paid. Units: milliunits of `currency`; 0 in a free trial.
+    /// What the customer paid; for one seat on average, where seats were bought.
+    ///
+    /// - Units: milliunits of `currency`; 0 in a free trial.
     public var priceMilliunits: Int64?
     /// ISO 4217.
     public var currency: String?
@@ -67,8 +73,15 @@ public struct TransactionStatement: Sendable, Hashable {
     public var commitmentExpiresAt: Instant?
     /// Which payment of the commitment this is, from 1.
     public var billingPeriodNumber: Int64?
+    /// How many payments the commitment has.
+    public var totalBillingPeriods: Int64?
+    /// What Apple says of a purchase whose items the developer names, as signed.
+    public var advancedCommerce: JSON?
     /// The chain that this one continues.
     public var previousOriginal: String?
+    /// Whether what the copy leaves out of revocation and upgrade is left open, not denied: a row
+    /// of the receipt that the app sent says what was true when the receipt was made.
+    public var isPartial = false
     /// Caveats of this copy: `clock_skew`, `no_signed_date`, `non_canonical`.
     public var flags: [String] = []
 
