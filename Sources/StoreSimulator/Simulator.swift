@@ -50,7 +50,8 @@ public final class Simulator: Sendable {
         let real = SimulatedClock.real
         let start = options.start ?? scenario.beginning(before: real) ?? real
         let end = scenario.length.map { scenario.pace.adding($0, to: start) }
-        let world = World(scenario, start: start, end: end ?? max(real, start.adding(days: 365)))
+        let world = World(
+            scenario, start: start, end: end ?? scenario.pace.adding(.days(365), to: start))
         let clock = SimulatedClock(
             start: start, factor: options.clock ?? scenario.clock ?? 1, end: end)
         let url = options.notify ?? scenario.notify

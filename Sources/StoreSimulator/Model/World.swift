@@ -21,6 +21,7 @@ struct World: Sendable {
     private(set) var appTransactions: [String: Int] = [:]
     private var changes: Int64 = 0
     private var made: Int64 = 0
+    private let numbers: Int64
 
     init(app: StoreApp, pace: Pace, products: [Product], start: Instant, seed: UInt64) {
         self.app = app
@@ -28,7 +29,9 @@ struct World: Sendable {
         self.products = Dictionary(
             products.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         now = start
-        chance = Chance(seed: seed)
+        // A store that begins at another instant sells under other numbers.
+        numbers = start.milliseconds / 1_000 % 1_000_000_000 * 1_000_000
+        chance = Chance(seed: seed ^ UInt64(bitPattern: start.milliseconds))
     }
 
     // MARK: Time
@@ -68,7 +71,8 @@ struct World: Sendable {
         made += 1
         let person = Person(
             id: id, token: token ?? chance.uuid(),
-            appTransactionId: String(704_000_000_000_000_000 + made), environment: environment)
+            appTransactionId: String(7_000_000_000_000_000 + numbers + made),
+            environment: environment)
         people.append(person)
         peopleById[id] = people.count - 1
         peopleById[person.token] = people.count - 1
@@ -79,9 +83,9 @@ struct World: Sendable {
     /// A new id as the environment writes them.
     mutating func identifier(_ environment: Environment, order: Bool = false) -> String {
         made += 1
-        if order { return "M" + String(made + 100_000_000, radix: 36).uppercased() }
-        let base = environment == .production ? 300_000_000_000_000 : 2_000_000_000_000_000
-        return String(Int64(base) + made)
+        if order { return "M" + String(numbers + made, radix: 36).uppercased() }
+        let base: Int64 = environment == .production ? 3 : 2
+        return String(base * 1_000_000_000_000_000 + numbers + made)
     }
 
     /// Keeps a new transaction as its chain's latest.
