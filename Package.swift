@@ -36,7 +36,7 @@ let package = Package(
         room("EventLoop", ["CUV"]),
         .target(
             name: "Schema", path: "schema",
-            resources: [.embedInCode("0001_ledger.sql")],
+            resources: [.embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql")],
             swiftSettings: strict),
 
         // Floor 1: mechanisms, no domain word.

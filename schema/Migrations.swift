@@ -9,7 +9,8 @@ public struct Migration: Sendable {
 
     /// Every migration, in order.
     public static let all: [Migration] = [
-        Migration(number: 1, name: "0001_ledger", bytes: PackageResources._001_ledger_sql)
+        Migration(number: 1, name: "0001_ledger", bytes: PackageResources._001_ledger_sql),
+        Migration(number: 2, name: "0002_asking", bytes: PackageResources._002_asking_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

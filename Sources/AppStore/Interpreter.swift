@@ -7,7 +7,7 @@ import Domain
 /// environment, dates.
 public struct Interpreter: Sendable {
     let apps: Apps
-    private let verifier: Verifier
+    let verifier: Verifier
 
     /// An interpreter for these apps.
     public init(apps: [App], verifier: Verifier) {

@@ -139,8 +139,8 @@ struct Reading {
         return found.isEmpty ? nil : .object(found)
     }
 
-    /// An object as it is, for what we keep and do not read: the record holds whole numbers only, so
-    /// others become text.
+    /// An object as it is, for what we keep and do not read, in the form of the record: members in
+    /// order, and numbers that are not whole as text.
     func kept(_ name: String) throws(Hold) -> JSON? {
         guard let object = try object(name) else { return nil }
         return try object.recordable(object.whole, depth: 0)
@@ -171,7 +171,8 @@ struct Reading {
                 kept.append(
                     JSON.Member(member.name, try recordable(member.value, depth: depth + 1)))
             }
-            return .object(kept)
+            return .object(
+                kept.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
         }
     }
 

@@ -1,16 +1,19 @@
-import Crypto
-import Domain
+public import Crypto
+public import Domain
 
 /// Proves that signed text is the App Store's.
 ///
 /// A chain of certificates is judged at the instant that the payload says it was signed at, so an
 /// archive verifies for ever (R10). Safe to use from many threads at once.
 public final class Verifier: Sendable {
+    /// What it trusts besides Apple's own.
+    public let extraRoots: [Certificate]
     private let roots: Roots
     private let chains: ChainStore
 
     /// A verifier that trusts these roots besides Apple's own, which it knows by fingerprint.
     public init(roots: [Certificate] = [], chainLimit: Int = 64) {
+        extraRoots = roots
         self.roots = Roots(roots)
         chains = ChainStore(limit: chainLimit)
     }

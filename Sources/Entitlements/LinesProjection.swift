@@ -9,7 +9,7 @@ public final class LinesProjection: Projection {
     /// `subscriptions`.
     public let name = "subscriptions"
     /// Raised when what a line is made of changes.
-    public let edition: Int64 = 2
+    public let edition: Int64 = 3
 
     /// Streams folded lately; one projector at a time asks.
     private let cache = Mutex<[StreamID: Subscription]>([:])

@@ -91,6 +91,9 @@ struct StatementTests {
         let found = try statement(["advancedCommerceInfo": info], sample)?.advancedCommerce
         let kept = try JSON.parse(info.replacing("0.20", with: "\"0.20\""))
         #expect(found == kept)
+        let turned =
+            "{\"rate\":0.20,\"items\":[{\"refunds\":[{\"refundAmount\":990}],\"SKU\":\"a\"}]}"
+        #expect(try statement(["advancedCommerceInfo": turned], sample)?.advancedCommerce == kept)
         let deep = String(repeating: "{\"a\":", count: 16) + "1" + String(repeating: "}", count: 16)
         for wrong in ["[]", "{\"a\":\"\\u0000\"}", "{\"\\u0000\":1}", deep] {
             let outcome = sample.state(try sample.transaction(["advancedCommerceInfo": wrong]))

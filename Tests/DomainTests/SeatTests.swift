@@ -136,6 +136,21 @@ struct SeatTests {
         #expect(history.told.periods[0].priceMilliunits == 29_000)
     }
 
+    @Test("does not have seats back because another device's copy says nothing of their loss")
+    func partlyOnOneDevice() {
+        var history = History()
+        for (id, day, revoked) in [("1001", 20, 2), ("1002", 21, nil)] {
+            history.transaction(
+                id, from: "2025-05-01", until: "2025-06-01", signed: "2025-05-\(day)"
+            ) {
+                $0.quantity = 5
+                $0.seats = SeatStatement(revokedQuantity: revoked.map(Int64.init))
+                $0.webOrderLineItem = "77"
+            }
+        }
+        #expect(history.told.periods.map(\.seats) == [3])
+    }
+
     @Test("without tiers costs its seats' average times their number, and nothing known beyond")
     func withoutTiers() {
         for (price, quantity, paid) in [

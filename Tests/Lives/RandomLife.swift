@@ -42,7 +42,7 @@ public struct RandomLife: Sendable {
 
     private mutating func step() {
         now = now.adding(milliseconds: Int64(random.below(9)) * RandomLife.day + 3)
-        switch random.below(14) {
+        switch random.below(16) {
         case 0, 1, 2: renew(after: 0)
         case 3: fail()
         case 4: renew(after: Int64(random.below(70)) * RandomLife.day)
@@ -54,6 +54,8 @@ public struct RandomLife: Sendable {
         case 10: cancel()
         case 11: sign(again: random.below(bought.count)) { _ in }
         case 12: alias()
+        case 13: addSeats()
+        case 14: takeSeatsBack()
         default: repeatSomething()
         }
     }
@@ -154,6 +156,30 @@ public struct RandomLife: Sendable {
         bought.append(copy)
         bought.sort { ($0.purchasedAt, $0.transaction) < ($1.purchasedAt, $1.transaction) }
         state(copy, renewal: nil)
+    }
+
+    /// More seats for the rest of the last period.
+    private mutating func addSeats() {
+        guard var more = bought.last, let end = more.expiresAt, more.webOrderLineItem != nil,
+            more.purchasedAt < min(now, end)
+        else { return }
+        more.transaction = nextID()
+        more.purchasedAt = min(now, end.adding(milliseconds: -1))
+        more.signedAt = now
+        more.quantity = Int64(1 + random.below(3))
+        more.reason = "PURCHASE"
+        more.additionalReason = random.once(in: 4) ? nil : "SEAT_ADDITION"
+        more.seats = SeatStatement(tiers: [
+            SeatStatement.Tier(priceMilliunits: 4990, quantity: more.quantity ?? 1)
+        ])
+        more.revokedAt = nil
+        bought.append(more)
+        state(more, renewal: nil, "DID_CHANGE_RENEWAL_PREF", "INCREASE_QUANTITY")
+    }
+
+    private mutating func takeSeatsBack() {
+        let revoked = Int64(1 + random.below(2))
+        sign(again: random.below(bought.count)) { $0.seats?.revokedQuantity = revoked }
     }
 
     /// Something that was stated before, in a notification of its own or as it was.

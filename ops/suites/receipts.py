@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Imports recorded answers of verifyReceipt, from ../shared/cases beside the project.
+"""Takes recorded answers of verifyReceipt and genuine receipts, from ../shared/cases beside the project.
 
 receipts.py BINARY [long]
 """
@@ -96,17 +96,81 @@ OWNER = "owner-of-{}"
 REFUSED = {"griddiary-auto_renewable_receipt-0.json": ("com.sumiapp.GridDiary", "status_21007")}
 
 
-class Receipts:
-    """Recorded answers on a ledger."""
+# By file: the app, and for some lines the purchases that the receipt itself tells.
+LOCAL = {
+    "mac-production-2017-no-iap.b64": ("com.ideasoncanvas.MindNodeMac", {}),
+    "mbaasy-5tx.b64": ("com.mbaasy.ios.demo", {
+        "1000000180636226": [
+            ("2015-11-17T16:34:41.000Z", "2015-11-18T04:34:41.000Z", "trial"),
+            ("2015-11-18T04:34:41.000Z", "2015-11-24T06:34:41.000Z", "paid")],
+        "1000000180634175": [("2015-11-17T16:24:56.000Z", None, "paid")],
+        "1000000180635846": [("2015-11-17T16:30:32.000Z", None, "paid")],
+        "1000000180842733": [("2015-11-18T17:13:46.000Z", None, "paid")],
+    }),
+    "revenuecat-sample-9tx-trial.b64": ("com.revenuecat.sampleapp", {"1000000692878476": 9}),
+}
 
-    def __init__(self, suite, folder):
+
+class Receipts:
+    """Recorded answers and receipts on ledgers."""
+
+    def __init__(self, suite, cases):
         self.suite = suite
         self.report = suite.report
-        self.folder = folder
+        self.folder = os.path.join(cases, "verify-receipt")
+        self.receipts = os.path.join(cases, "receipts")
 
     def read(self, name):
         with open(os.path.join(self.folder, name), encoding="utf-8") as file:
             return json.load(file)
+
+    def local(self):
+        """Receipts are proved and read here, when an app is configured so."""
+        self.report.equal(
+            "every receipt is known here",
+            sorted(n for n in os.listdir(self.receipts) if n.endswith(".b64")), sorted(LOCAL))
+        ledger = Ledger(self.suite.binary, {"apps": [
+            {"bundleId": bundle, "appAppleId": 1, "receipts": "local"}
+            for bundle in sorted({bundle for bundle, _ in LOCAL.values()})]})
+        try:
+            ledger.start()
+            client = ledger.client()
+            for name, (bundle, lines) in LOCAL.items():
+                self.genuine(client, name, bundle, lines)
+            for name in sorted(os.listdir(os.path.join(self.receipts, "refuse"))):
+                answer = self.post(client, os.path.join("refuse", name), "com.mbaasy.ios.demo")
+                self.report.equal(f"{name} is refused", answer.status, 422)
+            self.report.equal("verify says no faults", ledger.command("verify").returncode, 0)
+        except (RuntimeError, OSError, HTTPException) as error:
+            self.report.check("the case ran to its end", False, error)
+            self.report.say(ledger.said())
+        finally:
+            ledger.remove()
+
+    def post(self, client, name, bundle):
+        with open(os.path.join(self.receipts, name), encoding="utf-8") as file:
+            return client.call(
+                "POST", "/v1/apple/receipts", {"bundleId": bundle, "receiptData": file.read()})
+
+    def genuine(self, client, name, bundle, lines):
+        answer = self.post(client, name, bundle)
+        self.report.check(
+            f"{name} is believed",
+            answer.status == 200 and (answer["appended"] > 0) == bool(lines), answer)
+        again = self.post(client, name, bundle)
+        self.report.equal(f"{name} again adds nothing", again["appended"], 0)
+        for original, periods in lines.items():
+            found = client.call("GET", f"/v1/lines/Sandbox/{original}")["periods"] or []
+            if isinstance(periods, int):
+                self.report.equal(
+                    f"{name} has its periods, the first a trial",
+                    [period["class"] for period in found], ["trial"] + ["paid"] * (periods - 1))
+                self.report.equal(
+                    f"{name} ends", found[-1]["until"], "2020-07-22T18:39:06.000Z")
+            else:
+                self.report.equal(
+                    f"{name} has its periods",
+                    [(p["from"], p["until"], p["class"]) for p in found], periods)
 
     def play(self):
         self.report.equal(
@@ -177,10 +241,12 @@ def main():
     suite = Suite("receipts")
     cases = os.path.join(os.path.dirname(suite.root), "shared", "cases")
     if not os.path.isdir(cases):
-        suite.report.say("!! ../shared/cases is absent: THE RECORDED ANSWERS WERE NOT PLAYED")
+        suite.report.say("!! ../shared/cases is absent: THE GENUINE RECEIPTS WERE NOT PLAYED")
         suite.report.say("receipts: 0 passed, 0 failed, 1 skipped")
         return
-    Receipts(suite, os.path.join(cases, "verify-receipt")).play()
+    receipts = Receipts(suite, cases)
+    receipts.play()
+    receipts.local()
     suite.report.finish()
 
 

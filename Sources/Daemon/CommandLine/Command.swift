@@ -6,6 +6,8 @@ enum Command: String, CaseIterable, Sendable {
     case importTransactions = "import transactions"
     case importReceipts = "import receipts"
     case importResponses = "import responses"
+    case backfill
+    case reconcile
     case entitlements
     case timeline
     case replay

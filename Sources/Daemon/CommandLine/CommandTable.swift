@@ -32,7 +32,7 @@ enum CommandTable {
                         summary: "record the file's settings where they differ, valid from now"),
                 ]),
             CommandForm(command: .migrate, summary: "bring the schema up to date"),
-        ] + imports + answers + records + quarantine + keys + [
+        ] + imports + asking + answers + records + quarantine + keys + [
             CommandForm(
                 command: .doctor,
                 summary: "check configuration, database, clock, certificates and disk",
@@ -75,6 +75,39 @@ enum CommandTable {
 
     private static let files = ArgumentForm(
         name: "FILE", count: .oneOrMore, summary: "JSON lines; - is standard input")
+
+    private static let asking = [
+        CommandForm(
+            command: .backfill, summary: "bring histories from Apple's server API",
+            arguments: [
+                ArgumentForm(
+                    name: "ID", count: .any,
+                    summary: "transaction ids (default: every known line of the app)")
+            ], options: [app],
+            notes: """
+                Production is asked first, then Sandbox, as far as the app lists them. What was brought is
+                durable page by page: a backfill that was interrupted is simply run again and goes on.
+                """),
+        CommandForm(
+            command: .reconcile,
+            summary: "compare with what Apple sent, and store what was missing",
+            options: [
+                app,
+                OptionForm(
+                    name: "from", value: .text("INSTANT"),
+                    summary: "the first instant compared (default: as far as Apple remembers)"),
+                OptionForm(
+                    name: "to", value: .text("INSTANT"),
+                    summary: "the end of what is compared (default: a few minutes ago)"),
+            ],
+            notes: """
+                Apple remembers notifications for 180 days, 30 in Sandbox. Lines whose end is past and of
+                which nothing was heard since are asked about, too. Ends with 3 when something was missing.
+                """),
+    ]
+
+    private static let app = OptionForm(
+        name: "app", value: .text("BUNDLE"), summary: "this app alone (default: all with a key)")
 
     private static let answers = [
         CommandForm(

@@ -19,7 +19,7 @@ struct Doctor {
     }
 
     func run() async -> ExitCode {
-        var findings = [secrets(), certificates(), disk()]
+        var findings = [secrets(), certificates()] + serverAPIKeys() + [disk()]
         findings += await database()
         for finding in findings {
             if invocation.has("json") {
@@ -59,6 +59,22 @@ struct Doctor {
             return Finding(
                 check: "certificates", problem: "\(error)",
                 remedy: "name DER or PEM files in apple.rootCertificates")
+        }
+    }
+
+    /// Whether each app's key for the server API can be used; Apple is not asked.
+    private func serverAPIKeys() -> [Finding] {
+        configuration.apps.compactMap { app in
+            guard let access = app.serverAPI else { return nil }
+            let check = "server API key of \(app.bundleID)"
+            do throws(DaemonError) {
+                _ = try access.key(of: app.bundleID)
+                return Finding(check: check, problem: nil)
+            } catch {
+                return Finding(
+                    check: check, problem: "\(error.code) \(error)",
+                    remedy: "see the section \(error.code) of ops/runbook.md")
+            }
         }
     }
 

@@ -73,6 +73,7 @@ extension ReceiptDesk.Failure {
         switch self {
         case .unknownApp: "wrong_app"
         case .answer(.malformed): "malformed"
+        case .answer(.forged(let forgery, _)): forgery.rawValue
         case .answer(.status(let status, _)): "status_\(status)"
         case .answer(.held(let reason, _)): reason.rawValue
         case .apple(.noReceipt): "malformed"

@@ -48,7 +48,7 @@ public enum Program {
             Interruption.yield()
             complain("subledger: \(error.code) \(error)")
             switch error {
-            case .settingsDiffer, .fileUnusable, .badQuestion: return .usage
+            case .settingsDiffer, .fileUnusable, .badQuestion, .serverAPIUnusable: return .usage
             default: return .failed
             }
         }
@@ -63,6 +63,8 @@ public enum Program {
         case .migrate: return try await Commands.migrate(configuration)
         case .importNotifications, .importTransactions, .importReceipts, .importResponses:
             return try await Importing(invocation, configuration).run()
+        case .backfill: return try await Backfilling(invocation, configuration).run()
+        case .reconcile: return try await Reconciling(invocation, configuration).run()
         case .entitlements, .timeline:
             return try await Asking(invocation, configuration).run()
         case .replay: return try await Replaying(invocation, configuration).run()

@@ -8,10 +8,20 @@ struct AppConfiguration: Sendable, Equatable {
     /// For receipts.
     var sharedSecret: Secret?
     var serverAPI: ServerAPIConfiguration?
+    /// Who says what a receipt holds.
+    var receipts = ReceiptSource.verifyReceipt
     /// As configured at Apple; used only when Apple omits the date.
     ///
     /// - Units: days, 0 to 28.
     var gracePeriodDays: Int?
+}
+
+/// Who says what a receipt holds.
+enum ReceiptSource: String, Sendable, CaseIterable {
+    /// Apple, asked each time.
+    case verifyReceipt
+    /// The receipt itself, by its signature.
+    case local
 }
 
 /// How to sign requests to Apple's server API.
@@ -28,6 +38,10 @@ struct AppleConfiguration: Sendable, Equatable {
     var rootCertificates: [String] = []
     /// Whether revocation is asked for online.
     var onlineChecks = false
+    /// How often the record is compared with Apple's servers; 0: never.
+    ///
+    /// - Units: minutes, up to a week of them.
+    var reconcileMinutes = 60
     var verifyReceipt = AppleEndpoints(
         production: "https://buy.itunes.apple.com/verifyReceipt",
         sandbox: "https://sandbox.itunes.apple.com/verifyReceipt")

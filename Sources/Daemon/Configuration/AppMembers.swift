@@ -18,7 +18,7 @@ extension ConfigurationDecoder {
     private mutating func app(_ node: ConfigurationNode, at path: String) -> AppConfiguration? {
         let names = [
             "bundleId", "appAppleId", "environments", "sharedSecret", "serverAPI",
-            "gracePeriodDays",
+            "gracePeriodDays", "receipts",
         ]
         guard let members = object(node, at: path, members: names) else { return nil }
         var app = AppConfiguration(bundleID: "", environments: [.production, .sandbox])
@@ -38,6 +38,13 @@ extension ConfigurationDecoder {
         }
         if let node = members["serverAPI"] {
             app.serverAPI = serverAPI(node, at: members.path("serverAPI"))
+        }
+        if let node = members["receipts"] {
+            app.receipts =
+                text(
+                    node, at: members.path("receipts"),
+                    allowed: ReceiptSource.allCases.map(\.rawValue).joined(separator: " or "),
+                    ReceiptSource.init(rawValue:)) ?? app.receipts
         }
         if let node = members["gracePeriodDays"] {
             app.gracePeriodDays = integer(
@@ -100,7 +107,7 @@ extension ConfigurationDecoder {
     }
 
     mutating func apple(_ node: ConfigurationNode, at path: String) -> AppleConfiguration? {
-        let names = ["rootCertificates", "onlineChecks", "endpoints"]
+        let names = ["rootCertificates", "onlineChecks", "reconcileMinutes", "endpoints"]
         guard let members = object(node, at: path, members: names) else { return nil }
         var apple = AppleConfiguration()
         let roots = members.path("rootCertificates")
@@ -108,6 +115,13 @@ extension ConfigurationDecoder {
             .compactMap { self.path($0.node, at: $0.path) }
         if let node = members["onlineChecks"] {
             apple.onlineChecks = flag(node, at: members.path("onlineChecks")) ?? false
+        }
+        if let node = members["reconcileMinutes"] {
+            apple.reconcileMinutes =
+                integer(
+                    node, at: members.path("reconcileMinutes"), in: 0...10_080,
+                    allowed: "a whole number of minutes from 0 (never) to 10080 (a week)"
+                ).map { Int($0) } ?? 0
         }
         if let node = members["endpoints"],
             let services = object(

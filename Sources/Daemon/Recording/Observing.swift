@@ -21,14 +21,12 @@ enum Observing {
     }
 
     /// The proposal that records all that an answer about a receipt says, or nothing of it.
-    static func proposal(
-        _ answer: AnswerReading, source: Source, receivedAt: Instant, presenter: String?
-    ) -> Proposal {
+    static func proposal(_ answer: ReceiptReading, presenter: String?) -> Proposal {
         let parts = answer.observations
         return Proposal(
             tokens: parts.flatMap(\.tokens), customers: presenter.map { [$0] } ?? [],
             evidence: evidence(
-                answer.text, answer.digest, source: source, receivedAt: receivedAt),
+                answer.text, answer.digest, source: answer.source, receivedAt: answer.receivedAt),
             keys: parts.flatMap(\.keys),
             streams: { known in
                 Array(Set(parts.flatMap { streams($0, presenter: presenter, known) }))

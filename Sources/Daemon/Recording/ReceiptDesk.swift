@@ -30,6 +30,7 @@ struct ReceiptDesk: Sendable {
     private struct App: Sendable {
         var sharedSecret: Concealed?
         var environments: [Domain.Environment]
+        var source: ReceiptSource
     }
 
     private let interpreter: Interpreter
@@ -56,7 +57,8 @@ struct ReceiptDesk: Sendable {
                         environment: ProcessInfo.processInfo.environment),
                     environments: [StoreEnvironment.production, .sandbox]
                         .filter { app.environments.contains($0) }
-                        .map { Domain.Environment($0.rawValue) })
+                        .map { Domain.Environment($0.rawValue) },
+                    source: app.receipts)
             } catch {
                 throw .badQuestion("\(error)")
             }
@@ -74,11 +76,19 @@ struct ReceiptDesk: Sendable {
                 pause: { try await Task.sleep(for: $0) }))
     }
 
-    /// Asks Apple about a receipt and records its answer.
+    /// Learns what a receipt holds, from Apple or from itself as the app is configured, and records
+    /// it.
     func ask(
         _ receipt: String, of bundle: String, excludesOld: Bool, presenter: String?
     ) async throws(Failure) -> Learnt {
         guard let app = apps[bundle] else { throw .unknownApp }
+        let now = SystemClock.now
+        if app.source == .local {
+            return try await record(Array(receipt.utf8), presenter) {
+                () throws(AnswerRefusal) in
+                try interpreter.receipt(receipt, of: bundle, receivedAt: now)
+            }
+        }
         let answered: ReceiptClient.Answered
         do throws(ReceiptError) {
             answered = try await client.answer(
@@ -102,12 +112,23 @@ struct ReceiptDesk: Sendable {
     func record(_ text: [UInt8], from origin: AnswerOrigin, presenter: String?)
         async throws(Failure) -> Learnt
     {
-        let answer: AnswerReading
+        try await record(text, presenter) { () throws(AnswerRefusal) in
+            try interpreter.answer(text, from: origin)
+        }
+    }
+
+    private func record(
+        _ text: [UInt8], _ presenter: String?,
+        _ read: () throws(AnswerRefusal) -> ReceiptReading
+    ) async throws(Failure) -> Learnt {
+        let answer: ReceiptReading
         do throws(AnswerRefusal) {
-            answer = try interpreter.answer(text, from: origin)
+            answer = try read()
         } catch {
-            if case .held(let reason, let detail) = error {
-                await sample(text, reason.rawValue, detail)
+            switch error {
+            case .held(let reason, let detail): await sample(text, reason.rawValue, detail)
+            case .forged(let forgery, let detail): await sample(text, forgery.rawValue, detail)
+            case .malformed, .status: break
             }
             throw .answer(error)
         }
@@ -121,9 +142,7 @@ struct ReceiptDesk: Sendable {
         guard !answer.observations.isEmpty else { return learnt }
         do throws(AppendError) {
             learnt.appended = try await writer.append(
-                Observing.proposal(
-                    answer, source: origin.source, receivedAt: origin.receivedAt,
-                    presenter: presenter))
+                Observing.proposal(answer, presenter: presenter))
         } catch {
             throw .append(error)
         }

@@ -59,6 +59,8 @@ extension Problem {
         case .append(let error): self.init(error)
         case .apple(let error): self.init(error)
         case .answer(.held(let reason, let detail)): self = .receipt(reason.rawValue, detail)
+        case .answer(.forged(let forgery, let detail)):
+            self = .receipt(forgery.rawValue, detail)
         case .answer(.malformed(let detail)): self = .apple("Apple's answer is no JSON: \(detail)")
         case .answer(.status(let status, _)): self = .apple("Apple answered \(status)")
         }

@@ -192,12 +192,17 @@ extension Entry {
             let verb = event.kind.name
             var text = "\(verb): \(statement.product), transaction \(statement.transaction)"
             if let expiresAt = statement.expiresAt { text += ", until \(expiresAt)" }
+            if let seats = statement.seats, let quantity = statement.quantity {
+                text += ", \(quantity) seats"
+                if let revoked = seats.revokedQuantity { text += ", \(revoked) of them taken back" }
+            }
             if let revokedAt = statement.revokedAt { text += ", revoked at \(revokedAt)" }
             return text
         case .renewal(let statement):
             var text = "\(event.kind.name): "
             text += statement.willRenew == true ? "set to renew" : "not set to renew"
             if let product = statement.renewsProduct { text += " as \(product)" }
+            if statement.commitmentWillRenew == false { text += ", until the commitment ends" }
             if statement.isInBillingRetry == true { text += ", billing is retried" }
             if let grace = statement.graceExpiresAt { text += ", grace until \(grace)" }
             return text

@@ -26,6 +26,12 @@ enum DaemonError: Error, CustomStringConvertible {
     case appleUnavailable(file: String, line: Int, why: String)
     /// Something could not be appended.
     case append(AppendError)
+    /// Apple's server API gave no answer that can be used.
+    case store(ServerAPIError)
+    /// An app has no key for the server API, or one that cannot be used.
+    case serverAPIUnusable(app: String, why: String)
+    /// What Apple answered is not believed, and no more of that can be kept.
+    case quarantineFull(reason: String)
 
     /// Stable across releases; each has a section in the runbook.
     var code: String {
@@ -40,6 +46,9 @@ enum DaemonError: Error, CustomStringConvertible {
         case .badQuestion: "SL036"
         case .appleUnavailable: "SL130"
         case .append(let error): error.code
+        case .store(let error): error.code
+        case .serverAPIUnusable: "SL079"
+        case .quarantineFull: "SL080"
         }
     }
 
@@ -58,6 +67,9 @@ enum DaemonError: Error, CustomStringConvertible {
         case .badQuestion(let why): why
         case .appleUnavailable(let file, let line, let why): "\(file):\(line): \(why)"
         case .append(let error): "\(error)"
+        case .store(let error): "\(error)"
+        case .serverAPIUnusable(let app, let why): "the server API key of \(app): \(why)"
+        case .quarantineFull(let reason): "too much is held for the reason \(reason)"
         }
     }
 }

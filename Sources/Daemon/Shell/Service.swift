@@ -16,7 +16,10 @@ struct Service: Sendable {
     let router: Router
     /// What waits for an authority's word; `nil` when none is asked.
     let pending: PendingEvidence?
+    /// What keeps the record level with Apple's servers; `nil` when nothing does.
+    let schedule: ReconcileSchedule?
     private let retrying: Task<Void, Never>?
+    private let reconciling: Task<Void, Never>?
     private let projectors: [Projector]
     private let following: [Task<Void, Never>]
 
@@ -59,11 +62,16 @@ struct Service: Sendable {
             let pending = checks.map {
                 PendingEvidence(reprocessing, $0, wakes, on: ground.inner)
             }
+            let schedule = ReconcileSchedule.make(
+                ground, Intake(ground, writer, interpreter, checks), metrics)
             return Service(
-                writer: writer, router: router, pending: pending,
+                writer: writer, router: router, pending: pending, schedule: schedule,
                 retrying: pending.map { pending in
                     Task(executorPreference: ground.inner) { await pending.run() }
-                }, projectors: projectors,
+                },
+                // On no loop: verifying what Apple answers must not keep requests waiting.
+                reconciling: schedule.map { schedule in Task { await schedule.run() } },
+                projectors: projectors,
                 following: projectors.map { projector in
                     Task(executorPreference: ground.inner) { await projector.run() }
                 })
@@ -76,7 +84,9 @@ struct Service: Sendable {
     /// Answers what the writer has accepted, and stops following.
     func stop() async {
         retrying?.cancel()
+        reconciling?.cancel()
         await retrying?.value
+        await reconciling?.value
         await writer.close()
         for task in following { task.cancel() }
         for projector in projectors { await projector.wake() }

@@ -8,10 +8,13 @@ struct Charge {
     private(set) var revokedAt: Instant?
     private(set) var isRefunded: Bool
     private(set) var refundShare: Int64?
+    /// Money that went back, by date.
+    private(set) var moneyBack: [MoneyBack]
     /// What was paid in all.
     private(set) var paidMilliunits: Int64?
     /// Each purchase of seats, by date; empty when it is not about seats.
     private(set) var seatPayments: [Payment] = []
+    private let isOfSeats: Bool
     /// The first signing; `nil` when no copy carried its own date.
     private var firstSignedAt: Instant?
     private var copies: [Copy<TransactionStatement>]
@@ -30,6 +33,8 @@ struct Charge {
         isRefunded = merged.isRefund
         refundShare = merged.isRefund ? merged.refundShare : nil
         paidMilliunits = merged.paidMilliunits
+        moneyBack = MoneyBack.history(copies.inOrder, price: merged.paidMilliunits)
+        isOfSeats = merged.isOfSeats
         if shape == .permanent || shape == .unstated {
             purchasedAt = merged.originallyPurchasedAt ?? merged.purchasedAt
         }
@@ -46,7 +51,7 @@ struct Charge {
     /// - Shape: at least one, of equal identity, in any order.
     static func joined(_ charges: [Charge]) -> Charge {
         precondition(!charges.isEmpty, "nothing to join")
-        guard charges.contains(where: \.statement.isOfSeats) else { return copied(charges) }
+        guard charges.contains(where: { $0.isOfSeats }) else { return copied(charges) }
         // Copies that restores and other devices make repeat the date and the seats of the one
         // purchase that they stand for; seats that are added in mid-period are a purchase with a
         // date of its own, and only a period of seats (`multiSeatInfo`, or SEAT_ADDITION on any of
@@ -83,6 +88,17 @@ struct Charge {
         joined.revokedAt = revoked?.revokedAt
         joined.isRefunded = revoked?.isRefunded ?? false
         joined.refundShare = revoked?.refundShare
+        // Copies are one charge, so it went back once: as the copy tells that is revoked now, or else
+        // the one that tells it first.
+        let backs = charges.map(\.moneyBack).filter { !$0.isEmpty }
+        joined.moneyBack =
+            revoked?.moneyBack.isEmpty == false
+            ? revoked?.moneyBack ?? [] : backs.min { $0[0].at < $1[0].at } ?? []
+        for index in joined.moneyBack.indices {
+            joined.moneyBack[index].priceMilliunits = joined.paidMilliunits
+        }
+        joined.statement.seats?.revokedQuantity =
+            charges.compactMap { $0.statement.seats?.revokedQuantity }.max()
         return joined
     }
 
@@ -100,6 +116,7 @@ struct Charge {
         period.revokedAt = isRevoked ? revocations.max() : nil
         period.isRefunded = isRevoked && purchases.contains(where: \.isRefunded)
         period.refundShare = nil
+        period.moneyBack = purchases.flatMap(\.moneyBack).sorted { $0.at < $1.at }
         return period
     }
 
@@ -119,6 +136,11 @@ struct Charge {
             currency: statement.currency, seats: statement.quantity,
             revokedSeats: statement.seats?.revokedQuantity, revokedAt: revokedAt,
             isRefunded: isRefunded, refundShare: refundShare)
+    }
+
+    /// How its end was put off; `notices` are those that speak of it.
+    func extensions(_ notices: [(at: Instant, end: Instant?)]) -> [Extension] {
+        Extension.history(copies, notices)
     }
 
     /// Whether receipts alone know it, whose rows may be a selection.
@@ -154,6 +176,7 @@ struct Charge {
         upgraded.revokedAt = nil
         upgraded.isRefunded = false
         upgraded.refundShare = nil
+        upgraded.moneyBack.removeAll { $0.at == revokedAt }
         for index in seatPayments.indices where seatPayments[index].revokedAt == revokedAt {
             upgraded.seatPayments[index].revokedAt = nil
             upgraded.seatPayments[index].isRefunded = false
@@ -190,13 +213,13 @@ struct Charge {
 
 extension TransactionStatement {
     /// Whether the revocation that it states gave money back (R15).
-    fileprivate var isRefund: Bool {
+    var isRefund: Bool {
         guard revokedAt != nil, ownership == nil || ownership == "PURCHASED" else { return false }
         return !["FAMILY_REVOKE", "ASSIGNMENT_REVOKE"].contains(revocationType)
     }
 
     /// The refunded share; all when Apple does not say.
-    fileprivate var refundShare: Int64 {
+    var refundShare: Int64 {
         min(max(revocationPercentage ?? 100_000, 0), 100_000)
     }
 }

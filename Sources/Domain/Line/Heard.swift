@@ -5,6 +5,7 @@ struct Heard {
     private let notices: [Notice]
     /// Ends that extensions of a named transaction gave.
     private let extendedEnds: [String: Instant]
+    private let hasExtensions: Bool
     /// Extensions that name no transaction.
     private let extensions: [Notice]
 
@@ -24,6 +25,7 @@ struct Heard {
             }
         }
         extendedEnds = ends
+        hasExtensions = notices.contains { $0.type == "RENEWAL_EXTENDED" }
         self.extensions = extensions
     }
 
@@ -43,6 +45,19 @@ struct Heard {
         let named = aliases.compactMap { extendedEnds[$0] }
         let unnamed = Heard.part(of: extensions, in: span, by: \.signedAt).compactMap(\.renewsAt)
         return (named + unnamed).max()
+    }
+
+    /// The extensions that `extendedEnd` looks at, with the ends that they name.
+    func extensions(of aliases: [String], in span: Range<Instant>) -> [(at: Instant, end: Instant?)]
+    {
+        guard hasExtensions else { return [] }
+        return notices.filter { notice in
+            guard notice.type == "RENEWAL_EXTENDED" else { return false }
+            guard let transaction = notice.transaction else {
+                return span.contains(notice.signedAt)
+            }
+            return aliases.contains(transaction)
+        }.map { (at: $0.signedAt, end: $0.renewsAt) }
     }
 
     private static func part<Element>(

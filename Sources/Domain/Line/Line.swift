@@ -11,7 +11,8 @@ public struct Line: Sendable, Hashable {
     /// What was said or shown of whose it is, by place on the record.
     public var claims: [Claim]
     /// The original transaction id of the chain that this one continues: before a switch between
-    /// a bundle and a subscription of its own, or to Advanced Commerce.
+    /// a bundle and a subscription of its own, or to Advanced Commerce. It is shown and moves no
+    /// ownership: whose a line is, its own words say (R13).
     public var previousOriginal: String?
 
     /// One word on whose a line is.
@@ -126,6 +127,14 @@ public struct Period: Sendable, Hashable {
     public var seatPayments: [Payment]
     /// The payment of a commitment that it is.
     public var installment: Installment?
+    /// Money that went back, by date.
+    public var moneyBack: [MoneyBack]
+    /// How its end was put off, by signing.
+    public var extensions: [Extension]
+    /// Country of the store account, ISO 3166-1 alpha-3.
+    public var storefront: String?
+    /// The offer's name.
+    public var offer: String?
     /// Caveats: `successor_missing`, `start_in_future`, `clock_skew`, `no_signed_date`, and
     /// `gap_unknown` when nothing says whether the time before it was paid for.
     public var flags: [String]

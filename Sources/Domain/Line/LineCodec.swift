@@ -121,6 +121,34 @@ extension Payment {
     }
 }
 
+extension MoneyBack {
+    fileprivate var state: JSON {
+        JSON(members: [
+            "transaction": .string(transaction), "at": .instant(at), "share": .integer(share),
+            "price": .whole(priceMilliunits), "reversedAt": .instant(reversedAt),
+        ])
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        self.init(
+            transaction: try read.text("transaction"), at: try read.instant("at"),
+            share: try read.whole("share"), priceMilliunits: try read.wholeIfAny("price"),
+            reversedAt: try read.instantIfAny("reversedAt"))
+    }
+}
+
+extension Extension {
+    fileprivate var state: JSON {
+        JSON(members: ["at": .instant(at), "milliseconds": .integer(milliseconds)])
+    }
+
+    fileprivate init(state: JSON) throws(CodecError) {
+        let read = BodyReader(state)
+        self.init(at: try read.instant("at"), milliseconds: try read.whole("milliseconds"))
+    }
+}
+
 extension Installment {
     fileprivate var state: JSON {
         JSON(members: [
@@ -164,7 +192,10 @@ extension Period {
             "revokedAt": .instant(revokedAt), "isRefunded": isRefunded ? .bool(true) : nil,
             "refundShare": .whole(refundShare), "isUpgraded": isUpgraded ? .bool(true) : nil,
             "seatPayments": seatPayments.isEmpty ? nil : .array(seatPayments.map(\.state)),
-            "installment": installment?.state, "flags": .flags(flags),
+            "installment": installment?.state,
+            "moneyBack": moneyBack.isEmpty ? nil : .array(moneyBack.map(\.state)),
+            "extensions": extensions.isEmpty ? nil : .array(extensions.map(\.state)),
+            "storefront": .text(storefront), "offer": .text(offer), "flags": .flags(flags),
         ])
     }
 
@@ -193,17 +224,26 @@ extension Period {
             isRefunded: try read.truthIfAny("isRefunded") ?? false,
             refundShare: try read.wholeIfAny("refundShare"),
             isUpgraded: try read.truthIfAny("isUpgraded") ?? false,
-            seatPayments: try Period.seatPayments(state),
+            seatPayments: try Period.all(state["seatPayments"]) { element throws(CodecError) in
+                try Payment(state: element)
+            },
             installment: try Installment(state: state["installment"]),
+            moneyBack: try Period.all(state["moneyBack"]) { element throws(CodecError) in
+                try MoneyBack(state: element)
+            },
+            extensions: try Period.all(state["extensions"]) { element throws(CodecError) in
+                try Extension(state: element)
+            },
+            storefront: try read.textIfAny("storefront"), offer: try read.textIfAny("offer"),
             flags: try read.texts("flags"))
     }
 
-    private static func seatPayments(_ state: JSON) throws(CodecError) -> [Payment] {
-        var payments: [Payment] = []
-        for element in state["seatPayments"]?.elements ?? [] {
-            payments.append(try Payment(state: element))
-        }
-        return payments
+    private static func all<Part>(
+        _ list: JSON?, _ read: (JSON) throws(CodecError) -> Part
+    ) throws(CodecError) -> [Part] {
+        var parts: [Part] = []
+        for element in list?.elements ?? [] { parts.append(try read(element)) }
+        return parts
     }
 
     private static func grace(_ state: JSON) throws(CodecError) -> Grace? {

@@ -67,7 +67,8 @@ extension Subscription {
             until = max(revokedAt, from)
             ending = .revocation
         }
-        if charge.isKnownByRows, let last, let end = last.until, end < from, !hasLapsed(end..<from) {
+        if charge.isKnownByRows, let last, let end = last.until, end < from, !hasLapsed(end..<from)
+        {
             flags.append("gap_unknown")
         }
         if statement.isUpgraded == true, next == nil { flags.append("successor_missing") }
@@ -81,7 +82,11 @@ extension Subscription {
             ownership: statement.ownership, token: statement.token, reason: statement.reason,
             revokedAt: charge.revokedAt, isRefunded: charge.isRefunded,
             refundShare: charge.refundShare, isUpgraded: statement.isUpgraded == true,
-            seatPayments: charge.seatPayments, installment: statement.installment, flags: flags)
+            seatPayments: charge.seatPayments, installment: statement.installment,
+            moneyBack: charge.moneyBack,
+            extensions: charge.extensions(
+                heard.extensions(of: charge.aliases, in: span(of: charge, before: next))),
+            storefront: statement.storefront, offer: statement.offerIdentifier, flags: flags)
         if shape == .subscription, ending == .expiry, let expiresAt {
             let episode = Episode(
                 heard, from: charge.purchasedAt, until: next?.purchasedAt, expiresAt: expiresAt,
@@ -104,8 +109,12 @@ extension Subscription {
     /// The end of the paid time: Apple's date, or a later one that an extension named (R4).
     private func end(of charge: Charge, next: Charge?, _ heard: Heard) -> Instant? {
         guard let end = charge.statement.expiresAt else { return nil }
-        let begin = charge.purchasedAt
-        let span = begin..<max(next?.purchasedAt ?? .distantFuture, begin)
+        let span = span(of: charge, before: next)
         return max(end, heard.extendedEnd(of: charge.aliases, in: span) ?? end)
+    }
+
+    /// From a charge to the next.
+    private func span(of charge: Charge, before next: Charge?) -> Range<Instant> {
+        charge.purchasedAt..<max(next?.purchasedAt ?? .distantFuture, charge.purchasedAt)
     }
 }

@@ -49,14 +49,16 @@ struct CommandLineTests {
             ("srve", "unknown command 'srve'; did you mean 'serve'?"),
             (
                 "frobnicate",
-                "unknown command 'frobnicate'; known are: doctor, entitlements, import, keys,"
-                    + " migrate, quarantine, replay, serve, timeline, verify"
+                "unknown command 'frobnicate'; known are: backfill, doctor, entitlements,"
+                    + " import, keys, migrate, quarantine, reconcile, replay, serve, timeline,"
+                    + " verify"
             ),
             ("keys", "'keys' needs one of: create, list, revoke"),
             ("keys crate", "unknown command 'keys crate'; did you mean 'keys create'?"),
             (
-                "import receipts f",
-                "unknown command 'import receipts'; known are: notifications, transactions"
+                "import rumours f",
+                "unknown command 'import rumours'; known are: notifications, transactions, receipts,"
+                    + " responses"
             ),
             ("serve --lisen x:1", "unknown option '--lisen'; did you mean '--listen'?"),
             ("serve --no-migrat", "unknown option '--no-migrat'; did you mean '--no-migrate'?"),

@@ -21,7 +21,7 @@ struct ConfigurationTests {
             gracePeriodDays: 16,
           }, {bundleId: "com.example.other", environments: ["Sandbox"]}],
           apple: {
-            rootCertificates: ["roots/test.der"], onlineChecks: true,
+            rootCertificates: ["roots/test.der"], onlineChecks: true, reconcileMinutes: 5,
             endpoints: {verifyReceipt: {Sandbox: "http://127.0.0.1:9/verifyReceipt"}},
           },
           catalog: {products: {
@@ -68,6 +68,7 @@ struct ConfigurationTests {
         ]
         expected.apple.rootCertificates = [fixture.directory + "/etc/roots/test.der"]
         expected.apple.onlineChecks = true
+        expected.apple.reconcileMinutes = 5
         expected.apple.verifyReceipt.sandbox = "http://127.0.0.1:9/verifyReceipt"
         expected.products = try [
             ProductConfiguration(id: "coins", terms: .consumable, entitlements: []),

@@ -2,11 +2,15 @@ public import Crypto
 public import Domain
 
 /// What an answer of the store about a receipt says, read and dated.
-public struct AnswerReading: Sendable {
+public struct ReceiptReading: Sendable {
     /// Its text, without the shared secret that version 1 notifications carry.
     public let text: [UInt8]
     /// SHA-256 of the text.
     public let digest: Digest
+    /// Who vouches for it.
+    public let source: Source
+    /// When it came to us.
+    public let receivedAt: Instant
     /// Apple's status.
     public let status: Int64
     /// The environment of all that it says.
@@ -23,6 +27,8 @@ public enum AnswerRefusal: Error, Sendable, Equatable {
     case malformed(String)
     /// Apple said no; the status says why.
     case status(Int64, ReceiptStatus)
+    /// The receipt itself is not Apple's.
+    case forged(Forgery, detail: String)
     /// It cannot be believed as configured now.
     case held(HoldReason, detail: String)
 }
@@ -56,7 +62,7 @@ public struct AnswerOrigin: Sendable {
 extension Interpreter {
     /// What an answer about a receipt says. Nobody signed it: who asked must be trusted.
     public func answer(_ text: [UInt8], from origin: AnswerOrigin) throws(AnswerRefusal)
-        -> AnswerReading
+        -> ReceiptReading
     {
         let whole: JSON
         do throws(JSONError) {
@@ -67,13 +73,24 @@ extension Interpreter {
         let answer = try believed { () throws(Hold) -> StoreAnswer in try StoreAnswer(whole) }
         let kind = ReceiptStatus(answer.status, isRetryable: answer.isRetryable)
         guard kind == .valid else { throw .status(answer.status, kind) }
-        let asked = try believed { () throws(Hold) -> Asked in try self.asked(answer, origin) }
         let kept = whole["password"] == nil ? text : whole.without("password").canonicalBytes()
-        let digest = SHA256.digest(of: kept)
+        return try reading(
+            rows: answer.rows, renewals: answer.renewals, status: answer.status, text: kept,
+            receivedAt: origin.receivedAt, source: origin.source
+        ) { () throws(Hold) in try asked(answer, origin) }
+    }
+
+    /// What rows and renewals say, each for itself.
+    func reading(
+        rows: [ReceiptRow], renewals: [ReceiptRenewal], status: Int64, text: [UInt8],
+        receivedAt: Instant, source: Source, asked judge: () throws(Hold) -> Asked
+    ) throws(AnswerRefusal) -> ReceiptReading {
+        let asked = try believed(judge)
+        let digest = SHA256.digest(of: text)
+        let flags = Caveats.flags(
+            signedAt: asked.at, receivedAt: receivedAt, isNonCanonical: false)
         var unreadable: [String] = []
         var parts: [Observation] = []
-        let flags = Caveats.flags(
-            signedAt: asked.at, receivedAt: origin.receivedAt, isNonCanonical: false)
         func keep(_ part: Observation) {
             var part = part
             part.evidence = Fingerprint(digest)
@@ -81,29 +98,30 @@ extension Interpreter {
             part.renewal?.content.flags = flags
             parts.append(part)
         }
-        for row in answer.rows {
+        for row in rows {
             do throws(Hold) {
                 keep(
                     Observation(
-                        transaction: try row.stated(asked), source: origin.source,
-                        observedAt: origin.receivedAt))
+                        transaction: try row.stated(asked), source: source,
+                        observedAt: receivedAt))
             } catch {
                 unreadable.append(error.detail)
             }
         }
-        for renewal in answer.renewals {
+        for renewal in renewals {
             do throws(Hold) {
                 keep(
                     Observation(
-                        renewal: try renewal.stated(asked), source: origin.source,
-                        observedAt: origin.receivedAt))
+                        renewal: try renewal.stated(asked), source: source,
+                        observedAt: receivedAt))
             } catch {
                 unreadable.append(error.detail)
             }
         }
-        return AnswerReading(
-            text: kept, digest: digest, status: answer.status, environment: asked.environment,
-            observations: AnswerReading.inOrder(parts), unreadable: unreadable)
+        return ReceiptReading(
+            text: text, digest: digest, source: source, receivedAt: receivedAt, status: status,
+            environment: asked.environment,
+            observations: ReceiptReading.inOrder(parts), unreadable: unreadable)
     }
 
     /// The app, the environment and the instant of an answer's every word.
@@ -139,7 +157,7 @@ extension StoreAnswer {
     }
 }
 
-extension AnswerReading {
+extension ReceiptReading {
     /// By line, purchases by date before what is expected of the next.
     fileprivate static func inOrder(_ parts: [Observation]) -> [Observation] {
         parts.enumerated().sorted { left, right in

@@ -1,0 +1,75 @@
+import AppStore
+import Diagnostics
+import Domain
+import Entitlements
+import EventLoop
+import HTTP
+import Ledger
+import Projecting
+
+/// What `backfill` and `reconcile` stand on: the ground, a writer, and Apple's server API.
+struct StoreCommand: Sendable {
+    let ground: Ground
+    let stores: StoreApps
+    let intake: Intake
+
+    /// Runs a command on it, and lets go of all afterwards.
+    static func run<T: Sendable>(
+        _ configuration: Configuration, app: String?,
+        _ body: (StoreCommand) async throws(DaemonError) -> T
+    ) async throws(DaemonError) -> T {
+        let interpreter = try configuration.interpreter()
+        let ground = try await Ground.open(configuration, migrate: true)
+        let writer = ground.writer()
+        do throws(DaemonError) {
+            // Keys are read before anything is asked or written.
+            let stores = try StoreApps(
+                configuration, only: app,
+                manner: StoreApps.Manner(waiting: .real(on: ground.outer)))
+            try await SettingsRecorder(configuration: configuration).settle(writer, adopt: false)
+            let checks = configuration.apple.onlineChecks ? OnlineChecks(client: Client()) : nil
+            let command = StoreCommand(
+                ground: ground, stores: stores,
+                intake: Intake(ground, writer, interpreter, checks))
+            let result = try await body(command)
+            await writer.close()
+            await ground.close()
+            return result
+        } catch {
+            await writer.close()
+            await ground.close()
+            throw error
+        }
+    }
+
+    /// Brings the projected lines level with the record, which nobody else does without a daemon.
+    func levelLines() async throws(DaemonError) {
+        let checkpoints = Checkpoints()
+        let projector = Projector(
+            LinesProjection(), reader: LedgerReader(ground.writePool), pool: ground.writePool,
+            on: ground.inner,
+            lag: MetricRegistry().gauge("subledger_lag_entries", help: "Entries not yet folded."),
+            checkpoints: checkpoints, clock: { SystemClock.now })
+        let following = Task(executorPreference: ground.inner) { await projector.run() }
+        defer { following.cancel() }
+        let head: Position
+        do throws(LedgerError) {
+            head = try await ground.reader.head().position
+        } catch {
+            throw .ledger(error)
+        }
+        let progress = Progress("lines", of: head.number)
+        var last = Position.start
+        var stillSince = ContinuousClock.now
+        while last < head, stillSince.duration(to: .now) < StoreCommand.patience {
+            try? await ground.inner.sleep(for: .milliseconds(20))
+            guard let lowest = checkpoints.lowest, lowest > last else { continue }
+            progress.advance(by: lowest.number - last.number)
+            (last, stillSince) = (lowest, .now)
+        }
+        progress.finish()
+    }
+
+    /// How long the projection may stand still before its lines are taken as they are.
+    private static let patience = Duration.seconds(10)
+}

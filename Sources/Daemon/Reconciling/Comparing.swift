@@ -1,0 +1,108 @@
+import AppStore
+import Domain
+import Ledger
+
+/// Compares the record with what Apple's servers say they sent, and with how lines stand there.
+struct Comparing: Sendable {
+    let histories: Histories
+    let doubts: Doubts
+
+    /// What was found at one place; grows as it is found.
+    struct Findings: Sendable {
+        var place: ReconcileReport.Place
+        var missing: [ReconcileReport.Missing] = []
+        var count = 0
+
+        mutating func add(_ found: ReconcileReport.Missing) {
+            count += 1
+            if missing.count < ReconcileReport.limit { missing.append(found) }
+        }
+    }
+
+    /// Notifications this young may be on their way. Units: milliseconds.
+    static let youngest: Int64 = 5 * 60_000
+    /// How long a span is asked for at once: the cursors within it grow old. Units: days.
+    private static let step: Int64 = 7
+    /// How often a span is begun anew when a cursor within it has grown too old.
+    private static let renewals = 3
+
+    /// The span that can be compared now.
+    static func window(_ environment: Environment, now: Instant) -> Range<Instant> {
+        let end = now.adding(milliseconds: -youngest)
+        // The oldest minutes would be too old by the time that they are asked for.
+        let days = ServerAPI.notificationDays(in: environment)
+        return now.adding(days: -days).adding(milliseconds: 2 * youngest)..<end
+    }
+
+    /// Stores the notifications of a span that the record lacks.
+    ///
+    /// - Parameter reached: told up to when all are stored; durable by then.
+    func compareNotifications(
+        at api: ServerAPI, in span: Range<Instant>, _ findings: inout Findings,
+        reached: (Instant) async throws(DaemonError) -> Void = { _ in }
+    ) async throws(DaemonError) {
+        findings.place.span = span
+        var start = span.lowerBound
+        while start < span.upperBound {
+            let end = min(start.adding(days: Comparing.step), span.upperBound)
+            try await compareStep(at: api, start..<end, &findings)
+            try await reached(end)
+            start = end
+        }
+    }
+
+    private func compareStep(
+        at api: ServerAPI, _ span: Range<Instant>, _ findings: inout Findings
+    ) async throws(DaemonError) {
+        for renewal in 0... {
+            var found = findings
+            do throws(DaemonError) {
+                var pages = api.notifications(from: span.lowerBound, to: span.upperBound)
+                while let page = try await asked({ () throws(ServerAPIError) in
+                    try await pages.next()
+                }) {
+                    let fates = try await histories.intake.take(
+                        page.items.map { .notification($0.signedPayload) })
+                    for fate in fates { note(fate, in: &found) }
+                }
+                findings = found
+                return
+            } catch .store(.refused(_, ServerAPI.cursorExpired))
+                where renewal < Comparing.renewals
+            {
+                // What was missing is stored by now, and must not be counted as held alone.
+                findings.missing = found.missing
+                findings.count = found.count
+            } catch {
+                findings = found
+                throw error
+            }
+        }
+    }
+
+    private func note(_ fate: Intake.Fate, in findings: inout Findings) {
+        switch fate {
+        case .appended(let observation, let position):
+            guard let notice = observation.notice else { return }
+            let day = Comparing.day(notice.signedAt)
+            findings.place.days[day, default: .init()].sent += 1
+            findings.place.days[day, default: .init()].missing += 1
+            findings.add(
+                ReconcileReport.Missing(
+                    bundle: findings.place.bundle, environment: notice.environment,
+                    what: "notification", notification: (notice.uuid, notice.type),
+                    line: notice.original, signedAt: notice.signedAt, position: position))
+        case .known(let observation):
+            guard let notice = observation.notice else { return }
+            let day = Comparing.day(notice.signedAt)
+            findings.place.days[day, default: .init()].sent += 1
+            findings.place.days[day, default: .init()].held += 1
+        case .quarantined:
+            // When it was signed is not believed either.
+            findings.place.days["unbelieved", default: .init()].sent += 1
+            findings.place.days["unbelieved", default: .init()].quarantined += 1
+        }
+    }
+
+    private static func day(_ instant: Instant) -> String { String("\(instant)".prefix(10)) }
+}
