@@ -125,6 +125,8 @@ class Year:
         while self.simulator.call("GET", "clock")["now"] < end and time.monotonic() < deadline:
             time.sleep(0.2)
         self.report.check("a year has passed and all has been told", self.simulator.settle(300))
+        # The daemon has closed what was idle meanwhile.
+        self.client.close()
         told = self.simulator.call("GET", "clock")["notifications"]
         self.report.check("much has happened", told > 5 * self.customers, told)
         # A family member's purchases carry no token: the app says whose they are.
@@ -147,6 +149,7 @@ class Year:
                 f"{result.returncode} {result.stderr[-600:]} {result.stdout[-600:]}")
 
     def compare(self):
+        self.client.close()
         wrong = self.wrong_answers(100)
         self.report.equal("answers that are not the store's own truth", wrong[:5], [])
         result = self.ledger.command("verify", within=600)
