@@ -93,6 +93,7 @@ let package = Package(
             "DaemonTests",
             [
                 "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
+                "StoreSimulator",
                 "TestLives",
                 "TestSigner", "TestSupport",
             ]),

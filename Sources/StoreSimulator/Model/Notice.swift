@@ -70,10 +70,10 @@ extension World {
     }
 
     /// A notification that says nothing but that notifications arrive; its place.
-    mutating func tellTest(_ environment: Environment) -> Int {
+    mutating func tellTest(_ environment: Environment, uuid: String) -> Int {
         notices.append(
             Notice(
-                uuid: chance.uuid(), type: "TEST", subtype: nil, environment: environment,
+                uuid: uuid, type: "TEST", subtype: nil, environment: environment,
                 signedAt: now, person: nil, transaction: nil, original: nil,
                 transactionPayload: nil, renewalPayload: nil, status: nil))
         return notices.count - 1

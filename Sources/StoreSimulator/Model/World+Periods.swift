@@ -94,11 +94,23 @@ extension World {
         chains[chain].priceIncrease.map { $0.needsConsent && !$0.hasConsent } ?? false
     }
 
+    /// Whether a Sandbox subscription has renewed as often as it may.
+    ///
+    /// - Source: Apple, testing in-app purchases with Sandbox: twelve renewals.
+    func hasRenewedOut(_ chain: Int) -> Bool {
+        guard people[chains[chain].person].environment == .sandbox else { return false }
+        let run = chains[chain].transactions.reversed().prefix {
+            transactions[$0].reason == "RENEWAL"
+        }
+        return run.count >= 12
+    }
+
     /// A period's end, and nothing followed so far.
     mutating func end(_ chain: Int) {
         if needsConsent(chain), chains[chain].autoRenews {
             expire(chain, intent: 3, subtype: "PRICE_INCREASE")
-        } else if !chains[chain].autoRenews {
+        } else if !chains[chain].autoRenews || hasRenewedOut(chain) {
+            chains[chain].autoRenews = false
             expire(chain, intent: 1, subtype: "VOLUNTARY")
         } else if people[chains[chain].person].cardWorks {
             renew(chain)

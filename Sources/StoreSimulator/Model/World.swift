@@ -52,7 +52,7 @@ struct World: Sendable {
             _ = take(step, by: person)
         case .renewal(let chain, let epoch) where chains[chain].epoch == epoch:
             if chains[chain].autoRenews, people[chains[chain].person].cardWorks,
-                !needsConsent(chain)
+                !needsConsent(chain), !hasRenewedOut(chain)
             {
                 renew(chain)
             }

@@ -103,7 +103,8 @@ extension Store {
     private func act(_ reader: ScenarioReader) throws(SimulatorError) -> Response {
         let id = try reader.required("customer")
         let step = try Step(reader)
-        let person = world.person(id) ?? world.add(id, environment: .production)
+        let environment = try reader.environment("environment") ?? .production
+        let person = world.person(id) ?? world.add(id, environment: environment)
         let told = world.notices.count
         if let why = world.take(step, by: person) { return refusal(409, why) }
         let notices = world.notices.dropFirst(told).map { notice in

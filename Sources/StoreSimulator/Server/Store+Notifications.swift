@@ -45,8 +45,8 @@ extension Store {
     /// Sends a test.
     func test(_ environment: Environment) throws(APIError) -> Response {
         guard notifyURL != nil else { throw .noNotificationURL }
-        let place = world.tellTest(environment)
-        let token = "\(world.chance.uuid())_\(world.now.milliseconds)"
+        let place = world.tellTest(environment, uuid: chance.uuid())
+        let token = "\(chance.uuid())_\(world.now.milliseconds)"
         tests[token] = place
         return .api(JSON(members: ["testNotificationToken": .string(token)]))
     }

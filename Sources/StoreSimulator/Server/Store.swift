@@ -17,7 +17,8 @@ actor Store {
     var extensions: [String: JSON] = [:]
     /// How much faster than in life notifications are sent again; `nil` as the clock runs.
     private let retries: Double?
-    private var chance: Chance
+    /// Chance of its own, so that what is asked changes no life.
+    var chance: Chance
     /// How many notifications have been handed out for delivery.
     private var handed = 0
     private var unsettled = 0
@@ -140,23 +141,4 @@ actor Store {
 
     /// Whether verifyReceipt fails now, and with which status.
     func receiptFault() -> Int64? { chance.happens(faults.receipts) ? faults.receiptStatus : nil }
-}
-
-/// A notification on its way.
-struct Parcel: Sendable {
-    let notice: Int
-    /// Parcels of one lane leave in order.
-    let lane: Int
-    let text: String
-    let mayRetry: Bool
-    /// How long it is held back. Units: real milliseconds.
-    var heldBack: Int64 = 0
-    var isDoubled = false
-
-    /// The same, no longer held back.
-    var atOnce: Parcel {
-        var parcel = self
-        parcel.heldBack = 0
-        return parcel
-    }
 }
