@@ -111,6 +111,7 @@ let package = Package(
                 "EventLoop", "Schema", "TestSupport",
             ]),
         tests("HouseTests", []),
+        tests("AnalyticsTests", ["Analytics", "Domain", "TestLives"]),
         tests(
             "StoreSimulatorTests",
             [
