@@ -57,12 +57,18 @@ let package = Package(
             "Entitlements",
             ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
 
+        room(
+            "Analytics", ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
+        room(
+            "StoreSimulator",
+            ["Domain", "Diagnostics", "EventLoop", "Crypto", "HTTP", "COpenSSL"]),
+
         // Floor 5.
         room(
             "Daemon",
             [
                 "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore",
-                "Ledger", "Operation", "Projecting", "Entitlements",
+                "Ledger", "Operation", "Projecting", "Entitlements", "Analytics", "StoreSimulator",
             ]),
 
         // Floor 6.
@@ -95,8 +101,8 @@ let package = Package(
             "DaemonTests",
             [
                 "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
-                "AppStore", "Entitlements", "Postgres", "TestLives", "TestSigner", "TestSupport",
-                "TestApple",
+                "AppStore", "Entitlements", "Postgres", "StoreSimulator", "TestLives", "TestSigner",
+                "TestSupport", "TestApple",
             ]),
         tests(
             "LedgerTests",
@@ -105,6 +111,11 @@ let package = Package(
                 "EventLoop", "Schema", "TestSupport",
             ]),
         tests("HouseTests", []),
+        tests(
+            "StoreSimulatorTests",
+            [
+                "StoreSimulator", "AppStore", "Domain", "Crypto", "EventLoop", "HTTP", "TestLives",
+            ]),
         .executableTarget(
             name: "Bench",
             dependencies: [

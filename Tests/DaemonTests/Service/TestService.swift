@@ -250,6 +250,17 @@ extension TestService {
             ]))
     }
 
+    /// What a metric stands at; `nil` when there is none of this name and labels.
+    func metric(_ name: String) async throws -> Double? {
+        let answer = try await ask("GET", "/metrics", key: nil)
+        guard case .bytes(let bytes) = answer.response.body else { return nil }
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            guard let space = line.lastIndex(of: " "), line[..<space] == name else { continue }
+            return Double(line[line.index(after: space)...])
+        }
+        return nil
+    }
+
     /// The entitlement `pro` of a customer at an instant.
     func pro(_ customer: String, at instant: String, more: String = "") async throws -> Answer {
         try await ask(
