@@ -14,6 +14,13 @@ struct ReconcileReport: Sendable {
         var missing = 0
         /// How many are kept and not believed.
         var quarantined = 0
+
+        mutating func add(_ other: Day) {
+            sent += other.sent
+            held += other.held
+            missing += other.missing
+            quarantined += other.quarantined
+        }
     }
 
     /// One thing that the record lacked, and has now.

@@ -90,8 +90,11 @@ struct ReconcileTests {
             asking.script.change { said in
                 said.notifications = signed
                 said.instead = { _, number in
+                    let item = JSON(members: [
+                        "signedPayload": .string(signed[0]), "sendAttempts": .array([]),
+                    ])
                     let page = JSON(members: [
-                        "notificationHistory": .array([]), "hasMore": .bool(true),
+                        "notificationHistory": .array([item]), "hasMore": .bool(true),
                         "paginationToken": .string("p"),
                     ])
                     return number == 1
@@ -109,6 +112,9 @@ struct ReconcileTests {
                     == [from.milliseconds, from.milliseconds, from.milliseconds, week])
             #expect(asked.last?.body?["endDate"]?.integer == span.upperBound.milliseconds)
             #expect(report.missingCount == 1)
+            // The second week's answer is the first one's again.
+            #expect(
+                report.places[0].days == ["2025-06-01": .init(sent: 2, held: 1, missing: 1)])
         }
     }
 
