@@ -58,6 +58,8 @@ let package = Package(
             ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
 
         room(
+            "Analytics", ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
+        room(
             "StoreSimulator",
             ["Domain", "Diagnostics", "EventLoop", "Crypto", "HTTP", "COpenSSL"]),
 
@@ -66,7 +68,7 @@ let package = Package(
             "Daemon",
             [
                 "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore",
-                "Ledger", "Operation", "Projecting", "Entitlements", "StoreSimulator",
+                "Ledger", "Operation", "Projecting", "Entitlements", "Analytics", "StoreSimulator",
             ]),
 
         // Floor 6.
@@ -85,17 +87,22 @@ let package = Package(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner", "COpenSSL"]),
+        .target(
+            name: "TestApple", dependencies: ["Domain", "HTTP", "EventLoop"],
+            path: "Tests/Apple", swiftSettings: strict),
         tests(
             "AppStoreTests",
-            ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner"]),
+            [
+                "AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner",
+                "TestApple",
+            ]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",
             [
                 "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
-                "StoreSimulator",
-                "TestLives",
-                "TestSigner", "TestSupport",
+                "AppStore", "Entitlements", "Postgres", "StoreSimulator", "TestLives", "TestSigner",
+                "TestSupport", "TestApple",
             ]),
         tests(
             "LedgerTests",

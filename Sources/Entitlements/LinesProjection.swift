@@ -9,7 +9,7 @@ public final class LinesProjection: Projection {
     /// `subscriptions`.
     public let name = "subscriptions"
     /// Raised when what a line is made of changes.
-    public let edition: Int64 = 3
+    public let edition: Int64 = 4
 
     /// Streams folded lately; one projector at a time asks.
     private let cache = Mutex<[StreamID: Subscription]>([:])
@@ -91,14 +91,16 @@ public final class LinesProjection: Projection {
         return Statement(
             """
             insert into projection.line (generation, bucket, stream, position, environment, \
-            original, bundle, product_group, state, halted) \
+            original, bundle, product_group, state, halted, doubt, doubt_from) \
             select $1, bucket::smallint, stream, position, environment, original, bundle, \
-            product_group, state, halted from unnest($2::int4[], $3::text[], $4::bigint[], \
-            $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], $10::text[]) as line \
-            (bucket, stream, position, environment, original, bundle, product_group, state, halted) \
+            product_group, state, halted, doubt, doubt_from from unnest($2::int4[], $3::text[], \
+            $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], \
+            $10::text[], $11::text[], $12::bigint[]) as line (bucket, stream, position, \
+            environment, original, bundle, product_group, state, halted, doubt, doubt_from) \
             on conflict (generation, bucket, stream) do update set position = excluded.position, \
             bundle = excluded.bundle, product_group = excluded.product_group, \
-            state = excluded.state, halted = excluded.halted
+            state = excluded.state, halted = excluded.halted, doubt = excluded.doubt, \
+            doubt_from = excluded.doubt_from
             """,
             [
                 .int8(generation), .int4s(lines.map { Bucket.of($0.stream) }),
@@ -107,6 +109,8 @@ public final class LinesProjection: Projection {
                 .texts(lines.map(\.bundle)), .texts(lines.map(\.group)),
                 .jsons(lines.map { String(decoding: $0.state.canonicalBytes(), as: UTF8.self) }),
                 .texts(folded.map { $0.haltedAt.map { "entry \($0) cannot be read" } }),
+                .texts(lines.map { $0.doubt?.kind.rawValue }),
+                .int8sIfAny(lines.map { $0.doubt?.from.milliseconds }),
             ])
     }
 }

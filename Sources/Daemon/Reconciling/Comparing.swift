@@ -36,23 +36,26 @@ struct Comparing: Sendable {
 
     /// Stores the notifications of a span that the record lacks.
     ///
-    /// - Parameter reached: told up to when all are stored; durable by then.
+    /// - Parameters:
+    ///   - told: told how many were on each page.
+    ///   - reached: told up to when all are stored; durable by then.
     func compareNotifications(
         at api: ServerAPI, in span: Range<Instant>, _ findings: inout Findings,
-        reached: (Instant) async throws(DaemonError) -> Void = { _ in }
+        told: @Sendable (Int) -> Void, reached: (Instant) async throws(DaemonError) -> Void
     ) async throws(DaemonError) {
         findings.place.span = span
         var start = span.lowerBound
         while start < span.upperBound {
             let end = min(start.adding(days: Comparing.step), span.upperBound)
-            try await compareStep(at: api, start..<end, &findings)
+            try await compareStep(at: api, start..<end, &findings, told)
             try await reached(end)
             start = end
         }
     }
 
     private func compareStep(
-        at api: ServerAPI, _ span: Range<Instant>, _ findings: inout Findings
+        at api: ServerAPI, _ span: Range<Instant>, _ findings: inout Findings,
+        _ told: @Sendable (Int) -> Void
     ) async throws(DaemonError) {
         for renewal in 0... {
             var found = findings
@@ -64,6 +67,7 @@ struct Comparing: Sendable {
                     let fates = try await histories.intake.take(
                         page.items.map { .notification($0.signedPayload) })
                     for fate in fates { note(fate, in: &found) }
+                    told(fates.count)
                 }
                 findings = found
                 return

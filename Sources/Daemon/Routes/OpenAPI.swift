@@ -66,6 +66,13 @@ struct OpenAPI: Sendable {
             summary: "Entries in the order of positions",
             query: ["after", "limit", "wait", "line", "customer", "kind", "environment"]),
         "GET /v1/ledger/head": About(summary: "The signed head of the ledger"),
+        "GET /v1/metrics": About(summary: "The metrics with their definitions"),
+        "GET /v1/metrics/{name}": About(
+            summary: "A metric's rows",
+            query: [
+                "at", "from", "to", "by", "app", "currency", "basis", "profile", "zone",
+                "environment", "asKnownAt", "asKnownPosition", "atLeast",
+            ]),
         "GET /v1/quarantine": About(
             summary: "What is signed and not believed", query: ["reason", "after", "limit"]),
         "POST /v1/quarantine/reprocess": About(

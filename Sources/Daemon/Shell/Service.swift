@@ -1,3 +1,4 @@
+import Analytics
 import AppStore
 import Diagnostics
 import Domain
@@ -52,10 +53,13 @@ struct Service: Sendable {
             let wakes = PendingEvidence.Wakes()
             let checks =
                 configuration.apple.onlineChecks
-                ? OnlineChecks(client: Client(), onRecovery: { wakes.call() }) : nil
+                ? OnlineChecks(
+                    client: Client(), metrics: CheckMetrics(metrics),
+                    onRecovery: { wakes.call() }) : nil
             let reprocessing = Reprocessing(
                 interpreter: interpreter, held: HeldReader(ground.writePool),
-                evidence: EvidenceReader(ground.readPool), writer: writer, checks: checks)
+                evidence: EvidenceReader(ground.readPool), writer: writer, checks: checks,
+                forgeries: Forgeries(samples: Samples(ground.writePool), metrics: metrics))
             let router = Router(
                 routes: try routes(ground, reprocessing, metrics, ending),
                 keyRing: try await keyRing(ground), requests: metrics)
@@ -116,7 +120,7 @@ struct Service: Sendable {
         let ingest = IngestRoutes(
             interpreter: reprocessing.interpreter, checks: reprocessing.checks, writer: writer,
             held: HeldStore(ground.writePool),
-            samples: Samples(ground.writePool), answers: ground.answers,
+            forgeries: reprocessing.forgeries, answers: ground.answers,
             refusals: RefusalLimiter(),
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
         let receipts = ReceiptRoutes(
@@ -129,7 +133,7 @@ struct Service: Sendable {
         let lines = LineRoutes(questions: questions)
         let quarantine = QuarantineRoutes(
             held: reprocessing.held, reader: ground.reader, reprocessing: reprocessing,
-            samples: Samples(ground.writePool))
+            samples: reprocessing.forgeries.samples)
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
             answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending,
@@ -137,7 +141,9 @@ struct Service: Sendable {
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
         var routes = ingest.routes + commands.routes + customers.routes + feed.routes
-        routes += receipts.routes + lines.routes + quarantine.routes + operation.routes
+        let figures = MetricRoutes(questions: questions, metrics: MetricReader(ground.reader))
+        routes +=
+            receipts.routes + figures.routes + lines.routes + quarantine.routes + operation.routes
         let description = OpenAPI(
             routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
         ).document

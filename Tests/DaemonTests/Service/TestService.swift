@@ -14,8 +14,8 @@ struct TestService {
     let store: TestStore
     let configuration: Configuration
     let key: String
-    private let ground: Ground
-    private let service: Service
+    let ground: Ground
+    let service: Service
 
     /// Products of the tests' catalogue.
     static let products: [ProductConfiguration] = [
@@ -248,6 +248,17 @@ extension TestService {
                 "signedTransactions": .array(try transactions.map { .string(try sign($0)) }),
                 "customer": .text(customer),
             ]))
+    }
+
+    /// What a metric stands at; `nil` when there is none of this name and labels.
+    func metric(_ name: String) async throws -> Double? {
+        let answer = try await ask("GET", "/metrics", key: nil)
+        guard case .bytes(let bytes) = answer.response.body else { return nil }
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            guard let space = line.lastIndex(of: " "), line[..<space] == name else { continue }
+            return Double(line[line.index(after: space)...])
+        }
+        return nil
     }
 
     /// The entitlement `pro` of a customer at an instant.
