@@ -12,7 +12,7 @@ public final class Simulator: Sendable {
     public struct Options: Sendable {
         /// Where it listens.
         public var host = "127.0.0.1"
-        /// 0 lets the system pick one.
+        /// 0 lets the system pick one; then no certificate says where its status can be asked for.
         public var port: UInt16 = 0
         /// The folder of certificates and keys.
         public var directory: String
@@ -46,7 +46,9 @@ public final class Simulator: Sendable {
     /// Makes the store, and answers from then on.
     public init(_ options: Options) throws(SimulatorError) {
         let scenario = options.scenario
-        let authority = try Authority(directory: options.directory)
+        // Only an address that is known beforehand can be written into certificates.
+        let responder = options.port == 0 ? nil : "http://\(options.host):\(options.port)/ocsp"
+        let authority = try Authority(directory: options.directory, responder: responder)
         let real = SimulatedClock.real
         let start = options.start ?? scenario.beginning(before: real) ?? real
         let end = scenario.length.map { scenario.pace.adding($0, to: start) }
@@ -107,6 +109,7 @@ public final class Simulator: Sendable {
             environment = .sandbox
             path.removeFirst()
         case "production": path.removeFirst()
+        case "ocsp": return status(request, store.authority.responder)
         default: break
         }
         if path == ["verifyReceipt"] { return await store.verifyReceipt(request, in: environment) }
@@ -118,6 +121,18 @@ public final class Simulator: Sendable {
             call, authorization: request.header("Authorization"))
         if wait > 0 { try? await loop.sleep(for: .milliseconds(wait)) }
         return response
+    }
+}
+
+extension Simulator {
+    /// Answers what the authority says of a certificate.
+    private static func status(_ request: Request, _ responder: StatusResponder) -> Response {
+        guard request.method == "POST", let answer = responder.answer(to: request.body) else {
+            return Response(status: 400)
+        }
+        return Response(
+            status: 200, headers: [Header("Content-Type", "application/ocsp-response")],
+            body: .bytes(answer))
     }
 }
 

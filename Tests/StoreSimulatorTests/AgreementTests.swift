@@ -108,6 +108,35 @@ struct AgreementTests {
             Array(text.utf8), receivedAt: at("2025-07-01"))
     }
 
+    @Test("is vouched for by the authorities at the address that its certificates name")
+    func vouched() throws {
+        let folder = try TestFolder()
+        let first = try Authority(directory: folder.path, responder: "http://127.0.0.1:1/ocsp")
+        let now = at("2025-07-01")
+        let text = first.sign(JSON(members: ["signedDate": .integer(now.milliseconds)]))
+        _ = try Verifier(roots: [first.root]).verify(Array(text.utf8), receivedAt: now)
+        for issued in first.responder.issued {
+            #expect(
+                CertificateStatus.responder(of: issued.certificate) == "http://127.0.0.1:1/ocsp")
+            let question = try CertificateStatus.request(
+                for: issued.certificate, issuer: issued.issuer)
+            let answer = try #require(first.responder.answer(to: question))
+            let real = SimulatedClock.real.milliseconds
+            #expect(
+                CertificateStatus.verdict(
+                    of: answer, on: issued.certificate, issuer: issued.issuer, now: real)
+                    == .good)
+            let backwards = try CertificateStatus.request(
+                for: issued.issuer, issuer: issued.certificate)
+            #expect(first.responder.answer(to: backwards) == nil)
+        }
+        #expect(first.responder.answer(to: [1, 2, 3]) == nil)
+        let second = try Authority(directory: folder.path, responder: "http://127.0.0.1:2/ocsp")
+        #expect(second.root.der == first.root.der)
+        let other = second.sign(JSON(members: ["signedDate": .integer(now.milliseconds)]))
+        _ = try Verifier(roots: [first.root]).verify(Array(other.utf8), receivedAt: now)
+    }
+
     @Test("makes the daemon's rooms answer what the store itself holds to be true")
     func truth() throws {
         let heard = try Heard()

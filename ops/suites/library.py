@@ -145,12 +145,12 @@ class Library:
         client._base_url = self.simulator.url(environment)
         return client
 
-    def make_verifier(self, environment, root=None):
+    def make_verifier(self, environment, online=False):
         from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier
 
-        with open(root or self.simulator.root, "rb") as file:
+        with open(self.simulator.root, "rb") as file:
             return SignedDataVerifier(
-                [file.read()], False, self.environments[environment], BUNDLE, APP)
+                [file.read()], online, self.environments[environment], BUNDLE, APP)
 
     def line(self, customer):
         return self.lives[customer]["lines"][0]["originalTransactionId"]
@@ -199,6 +199,14 @@ class Library:
         answer = self.api.get_app_transaction_info(self.lives["ada"]["appTransactionId"])
         decoded = self.verifier.verify_and_decode_app_transaction(answer.signedAppTransactionInfo)
         self.whole("an app transaction", decoded, answer.signedAppTransactionInfo)
+
+    def online(self):
+        """Certificates are asked about, too, as the library does unless told otherwise."""
+        text = self.api.get_transaction_info(self.line("ada")).signedTransactionInfo
+        verifier = self.make_verifier("Production", online=True)
+        self.whole(
+            "with online checks a transaction",
+            verifier.verify_and_decode_signed_transaction(text), text)
 
     def history(self):
         from appstoreserverlibrary.api_client import GetTransactionHistoryVersion as Version
@@ -442,6 +450,7 @@ def main():
     try:
         library = Library(suite, simulator, door)
         library.transactions()
+        library.online()
         library.statuses()
         library.notifications()
         library.history()

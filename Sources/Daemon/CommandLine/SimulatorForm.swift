@@ -28,7 +28,8 @@ enum SimulatorForm {
         Answers verifyReceipt at /verifyReceipt (Production) and /sandbox/verifyReceipt, and the server
         API below /production and /sandbox: these are the base URLs to give to clients, which trust
         root.der and sign with AuthKey.p8, whose key id and issuer id simulator.json names. --listen
-        defaults to 127.0.0.1:9090; 0 as the port picks one, and it is printed.
+        defaults to 127.0.0.1:9090; 0 as the port picks one, and it is printed. Online checks are answered
+        at /ocsp, which the certificates name unless the port is 0.
 
         The clock runs FACTOR times as fast as life until it is level with it: nothing is signed in the
         future. A scenario is an object of these members, all optional:

@@ -8,20 +8,23 @@ struct Authority: Sendable {
     let root: Certificate
     /// The names and the key by which clients of the server API show who they are.
     let credentials: Credentials
+    /// Who answers for the certificates.
+    let responder: StatusResponder
     private let key: P256.PrivateKey
     /// The first segment of everything that is signed.
     private let header: String
 
     /// The authority of a folder, made when it has none yet.
-    init(directory: String) throws(SimulatorError) {
+    ///
+    /// - Parameter responder: where its certificates say that their status can be asked for.
+    init(directory: String, responder address: String? = nil) throws(SimulatorError) {
         let folder = Folder(path: directory)
         try folder.create()
         do throws(KeyError) {
-            let kept = try SigningChain.kept(in: folder)
-            let chain = if let kept { kept } else { try SigningChain() }
-            try chain.keep(in: folder)
-            root = chain.root
-            key = chain.key
+            let chain = try SigningChain(folder, responder: address)
+            root = chain.root.certificate
+            key = chain.leaf.key
+            responder = chain.responder
             header = Self.header(chain.certificates)
             credentials = try Credentials(folder)
         } catch {
@@ -45,61 +48,89 @@ struct Authority: Sendable {
     }
 }
 
-/// A root, an intermediate, a leaf, and the leaf's key.
+/// A root, an intermediate and a leaf, each with its key.
 private struct SigningChain {
-    let root: Certificate
-    let intermediate: Certificate
-    let leaf: Certificate
-    let key: P256.PrivateKey
-
-    var certificates: [Certificate] { [leaf, intermediate, root] }
-
-    /// A fresh chain, whose upper keys are forgotten at once.
-    init() throws(KeyError) {
-        let rootKey = P256.PrivateKey()
-        let intermediateKey = P256.PrivateKey()
-        key = P256.PrivateKey()
-        var maker = CertificateMaker(name: "Store Simulator Root", isAuthority: true)
-        let rootName = maker.name
-        root = try maker.certificate(of: rootKey, issuer: nil)
-        maker = CertificateMaker(
-            name: "Store Simulator Intermediate", isAuthority: true,
-            marker: CertificateMaker.Marker.intermediate)
-        let intermediateName = maker.name
-        intermediate = try maker.certificate(
-            of: intermediateKey, issuer: (root, rootKey, rootName))
-        maker = CertificateMaker(
-            name: "Store Simulator Leaf", marker: CertificateMaker.Marker.leaf)
-        leaf = try maker.certificate(
-            of: key, issuer: (intermediate, intermediateKey, intermediateName))
+    /// A certificate and its key.
+    struct Link {
+        let certificate: Certificate
+        let key: P256.PrivateKey
     }
 
-    private init(
-        root: Certificate, intermediate: Certificate, leaf: Certificate, key: P256.PrivateKey
-    ) {
-        self.root = root
-        self.intermediate = intermediate
-        self.leaf = leaf
-        self.key = key
+    let root: Link
+    let intermediate: Link
+    let leaf: Link
+
+    private static let names = (
+        root: "Store Simulator Root", intermediate: "Store Simulator Intermediate",
+        leaf: "Store Simulator Leaf"
+    )
+
+    var certificates: [Certificate] {
+        [leaf.certificate, intermediate.certificate, root.certificate]
     }
 
-    /// The chain that a folder holds; `nil` unless all of it is there.
-    static func kept(in folder: Folder) throws(KeyError) -> SigningChain? {
-        guard let root = folder.read("root.der"),
-            let intermediate = folder.read("intermediate.der"),
-            let leaf = folder.read("leaf.der"), let key = folder.read("leaf-key.pem")
+    var responder: StatusResponder {
+        StatusResponder(issued: [
+            StatusResponder.Issued(
+                certificate: leaf.certificate, issuer: intermediate.certificate,
+                key: intermediate.key),
+            StatusResponder.Issued(
+                certificate: intermediate.certificate, issuer: root.certificate, key: root.key),
+        ])
+    }
+
+    /// The chain of a folder, with what is missing made.
+    ///
+    /// A root that is there stays, whatever else has to be made anew: clients trust it.
+    init(_ folder: Folder, responder: String?) throws(KeyError) {
+        let kept = try Self.kept("root", in: folder)
+        root = if let kept { kept } else { try Self.makeRoot() }
+        let below = kept == nil ? nil : try Self.kept("intermediate", in: folder)
+        let last = below == nil ? nil : try Self.kept("leaf", in: folder)
+        if let below, let last,
+            CertificateStatus.responder(of: last.certificate) == responder
+        {
+            intermediate = below
+            leaf = last
+        } else {
+            intermediate = try Self.make(
+                CertificateMaker(
+                    name: Self.names.intermediate, isAuthority: true,
+                    marker: CertificateMaker.Marker.intermediate, responder: responder),
+                issuer: root, Self.names.root)
+            leaf = try Self.make(
+                CertificateMaker(
+                    name: Self.names.leaf, marker: CertificateMaker.Marker.leaf,
+                    responder: responder),
+                issuer: intermediate, Self.names.intermediate)
+        }
+        for (name, link) in [("root", root), ("intermediate", intermediate), ("leaf", leaf)] {
+            try folder.write(name + ".der", link.certificate.der)
+            try folder.write(name + "-key.pem", Array(try link.key.pem().utf8), isSecret: true)
+        }
+    }
+
+    private static func makeRoot() throws(KeyError) -> Link {
+        let key = P256.PrivateKey()
+        let maker = CertificateMaker(name: names.root, isAuthority: true)
+        return Link(certificate: try maker.certificate(of: key, issuer: nil), key: key)
+    }
+
+    private static func make(
+        _ maker: CertificateMaker, issuer: Link, _ name: String
+    ) throws(KeyError) -> Link {
+        let key = P256.PrivateKey()
+        let certificate = try maker.certificate(
+            of: key, issuer: (issuer.certificate, issuer.key, name))
+        return Link(certificate: certificate, key: key)
+    }
+
+    private static func kept(_ name: String, in folder: Folder) throws(KeyError) -> Link? {
+        guard let der = folder.read(name + ".der"), let pem = folder.read(name + "-key.pem")
         else { return nil }
-        return SigningChain(
-            root: try Certificate(der: root), intermediate: try Certificate(der: intermediate),
-            leaf: try Certificate(der: leaf),
-            key: try P256.PrivateKey(pem: String(decoding: key, as: UTF8.self)))
-    }
-
-    func keep(in folder: Folder) throws(KeyError) {
-        try folder.write("root.der", root.der)
-        try folder.write("intermediate.der", intermediate.der)
-        try folder.write("leaf.der", leaf.der)
-        try folder.write("leaf-key.pem", Array(try key.pem().utf8), isSecret: true)
+        return Link(
+            certificate: try Certificate(der: der),
+            key: try P256.PrivateKey(pem: String(decoding: pem, as: UTF8.self)))
     }
 }
 
@@ -125,34 +156,5 @@ struct Credentials: Sendable {
         publicKey = try key.publicKey
         let written = JSON(members: ["issuerId": .string(issuerId), "keyId": .string(keyId)])
         try folder.write("simulator.json", written.bytes() + [UInt8(ascii: "\n")])
-    }
-}
-
-/// A folder for a few small files.
-struct Folder: Sendable {
-    let path: String
-
-    func create() throws(SimulatorError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true)
-        } catch {
-            throw .folderUnusable(path, why: "it can be neither found nor made")
-        }
-    }
-
-    /// A file's bytes; `nil` when there is none.
-    func read(_ name: String) -> [UInt8]? {
-        FileManager.default.contents(atPath: path + "/" + name).map { Array($0) }
-    }
-
-    /// Writes a file, readable by its owner alone when it is a secret.
-    func write(_ name: String, _ bytes: [UInt8], isSecret: Bool = false) throws(KeyError) {
-        if read(name) == bytes { return }
-        let permissions = isSecret ? 0o600 : 0o644
-        let isWritten = FileManager.default.createFile(
-            atPath: path + "/" + name, contents: Data(bytes),
-            attributes: [.posixPermissions: permissions])
-        guard isWritten else { throw .refused(operation: "write \(name)") }
     }
 }

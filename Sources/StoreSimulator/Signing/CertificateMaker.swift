@@ -20,6 +20,9 @@ struct CertificateMaker {
     /// The mark it carries, in dotted digits.
     var marker: String?
 
+    /// Where its status can be asked for.
+    var responder: String?
+
     /// 2010 to 2090, so that simulated times are within. Units: seconds since 1970.
     private static let validity: (from: time_t, through: time_t) = (1_262_304_000, 3_786_912_000)
 
@@ -63,6 +66,7 @@ struct CertificateMaker {
         // Strict checks want to know which key signed, of all but the root.
         if !isRoot { extensions.append(("authorityKeyIdentifier", "keyid")) }
         if let marker { extensions.append((marker, "DER:0500")) }
+        if let responder { extensions.append(("authorityInfoAccess", "OCSP;URI:" + responder)) }
         return extensions
     }
 

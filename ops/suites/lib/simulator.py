@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 
-from ledger import Client
+from ledger import Client, free_port
 
 
 class Simulator:
@@ -17,6 +17,8 @@ class Simulator:
 
     def __init__(self, binary, scenario, *options):
         self.directory = tempfile.mkdtemp(prefix="store-")
+        # Chosen beforehand, so that certificates can say where their status is asked for.
+        self.port = free_port()
         self.keys = os.path.join(self.directory, "keys")
         self.file = os.path.join(self.directory, "scenario.json5")
         with open(self.file, "w", encoding="utf-8") as file:
@@ -24,11 +26,10 @@ class Simulator:
         self.log = os.path.join(self.directory, "log")
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [os.path.abspath(binary), "store-simulator", "--listen", "127.0.0.1:0",
+                [os.path.abspath(binary), "store-simulator", "--listen", f"127.0.0.1:{self.port}",
                  "--directory", self.keys, "--scenario", self.file, *options],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
         listening = threading.Event()
-        self.port = 0
         threading.Thread(target=self._read, args=(listening,), daemon=True).start()
         if not listening.wait(30):
             self.stop()
