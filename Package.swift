@@ -36,7 +36,10 @@ let package = Package(
         room("EventLoop", ["CUV"]),
         .target(
             name: "Schema", path: "schema",
-            resources: [.embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql")],
+            resources: [
+                .embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql"),
+                .embedInCode("0004_delivery.sql"),
+            ],
             swiftSettings: strict),
 
         // Floor 1: mechanisms, no domain word.
@@ -56,13 +59,16 @@ let package = Package(
         room(
             "Entitlements",
             ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
+        room(
+            "Delivery",
+            ["Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "Ledger"]),
 
         // Floor 5.
         room(
             "Daemon",
             [
                 "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore",
-                "Ledger", "Operation", "Projecting", "Entitlements",
+                "Ledger", "Operation", "Projecting", "Entitlements", "Delivery",
             ]),
 
         // Floor 6.
@@ -97,6 +103,12 @@ let package = Package(
             [
                 "Ledger", "Projecting", "Operation", "Domain", "Crypto", "Diagnostics", "Postgres",
                 "EventLoop", "Schema", "TestSupport",
+            ]),
+        tests(
+            "DeliveryTests",
+            [
+                "Delivery", "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP",
+                "Ledger", "TestSupport",
             ]),
         tests("HouseTests", []),
         .executableTarget(

@@ -65,6 +65,9 @@ struct OpenAPI: Sendable {
         "GET /v1/entries": About(
             summary: "Entries in the order of positions",
             query: ["after", "limit", "wait", "line", "customer", "kind", "environment"]),
+        "GET /v1/events": About(
+            summary: "Outgoing events in the order of their numbers",
+            query: ["after", "limit", "wait", "line", "customer", "kind", "environment"]),
         "GET /v1/ledger/head": About(summary: "The signed head of the ledger"),
         "GET /v1/quarantine": About(
             summary: "What is signed and not believed", query: ["reason", "after", "limit"]),

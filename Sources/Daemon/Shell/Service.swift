@@ -1,4 +1,5 @@
 import AppStore
+import Delivery
 import Diagnostics
 import Domain
 import Entitlements
@@ -21,6 +22,7 @@ struct Service: Sendable {
     private let retrying: Task<Void, Never>?
     private let reconciling: Task<Void, Never>?
     private let projectors: [Projector]
+    private let outgoing: Outgoing
     private let following: [Task<Void, Never>]
 
     /// Starts a daemon's work on a ground.
@@ -35,6 +37,7 @@ struct Service: Sendable {
         let metrics = MetricRegistry()
         let checkpoints = Checkpoints()
         let projectors = projectors(ground, metrics, checkpoints)
+        let outgoing = Outgoing(ground, metrics, ending)
         let appended = metrics.counter(
             "subledger_appended_entries_total", help: "Entries appended here.")
         let head = metrics.gauge(
@@ -43,7 +46,9 @@ struct Service: Sendable {
             appended.add(entries.count)
             head.set(Double(position.number))
             Task(executorPreference: ground.inner) {
+                outgoing.bell.ring()
                 for projector in projectors { await projector.wake() }
+                await outgoing.maker.wake()
             }
         }
         do throws(DaemonError) {
@@ -57,7 +62,7 @@ struct Service: Sendable {
                 interpreter: interpreter, held: HeldReader(ground.writePool),
                 evidence: EvidenceReader(ground.readPool), writer: writer, checks: checks)
             let router = Router(
-                routes: try routes(ground, reprocessing, metrics, ending),
+                routes: try routes(ground, reprocessing, metrics, ending, outgoing),
                 keyRing: try await keyRing(ground), requests: metrics)
             let pending = checks.map {
                 PendingEvidence(reprocessing, $0, wakes, on: ground.inner)
@@ -71,10 +76,10 @@ struct Service: Sendable {
                 },
                 // On no loop: verifying what Apple answers must not keep requests waiting.
                 reconciling: schedule.map { schedule in Task { await schedule.run() } },
-                projectors: projectors,
+                projectors: projectors, outgoing: outgoing,
                 following: projectors.map { projector in
                     Task(executorPreference: ground.inner) { await projector.run() }
-                })
+                } + outgoing.start())
         } catch {
             await writer.close()
             throw error
@@ -90,6 +95,7 @@ struct Service: Sendable {
         await writer.close()
         for task in following { task.cancel() }
         for projector in projectors { await projector.wake() }
+        await outgoing.maker.wake()
         for task in following { await task.value }
     }
 
@@ -109,7 +115,8 @@ struct Service: Sendable {
     }
 
     private static func routes(
-        _ ground: Ground, _ reprocessing: Reprocessing, _ metrics: MetricRegistry, _ ending: Ending
+        _ ground: Ground, _ reprocessing: Reprocessing, _ metrics: MetricRegistry, _ ending: Ending,
+        _ outgoing: Outgoing
     ) throws(DaemonError) -> [Route] {
         let configuration = ground.configuration
         let writer = reprocessing.writer
@@ -132,7 +139,8 @@ struct Service: Sendable {
             samples: Samples(ground.writePool))
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
-            answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending,
+            answers: ground.answers, reader: ground.reader, events: EventReader(ground.readPool),
+            loop: ground.outer, ending: ending, bell: outgoing.bell,
             signer: HeadSigner(key: try HeadKey.load(configuration.dataDirectory)))
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
