@@ -14,8 +14,8 @@ struct FeedRoutes: Sendable {
     let events: EventReader
     let loop: EventLoop
     let ending: Ending
-    /// Rings when there may be entries or events.
-    let bell: Bell
+    let entriesBell: Bell
+    let eventsBell: Bell
     let signer: HeadSigner
 
     var routes: [Route] {
@@ -40,7 +40,7 @@ struct FeedRoutes: Sendable {
         let wanted = try await wanted(request)
         let filter = wanted.filter
         if LiveStream.isWanted(request) {
-            return live.response(after: wanted.after) { after throws(Problem) in
+            return live(entriesBell).response(after: wanted.after) { after throws(Problem) in
                 let (head, found) = try await entries(
                     after: after, atMost: LiveStream.pageSize, filter)
                 let items = found.map { entry in
@@ -52,10 +52,10 @@ struct FeedRoutes: Sendable {
             }
         }
         while true {
-            let rung = bell.count
+            let rung = entriesBell.count
             let (head, found) = try await entries(
                 after: wanted.after, atMost: wanted.limit, filter)
-            if found.isEmpty, await isWorthWaiting(wanted, since: rung) { continue }
+            if found.isEmpty, await isWorthWaiting(wanted, entriesBell, since: rung) { continue }
             let next = found.count == wanted.limit ? found.last?.position.number : nil
             return .json(
                 .object([
@@ -88,7 +88,8 @@ struct FeedRoutes: Sendable {
         filter.environment = wanted.filter.environment
         filter.customers = wanted.filter.customer?.numbers
         if LiveStream.isWanted(request) {
-            return live.response(after: wanted.after) { [filter] after throws(Problem) in
+            return live(eventsBell).response(after: wanted.after) {
+                [filter] after throws(Problem) in
                 let (place, found) = try await events(
                     after: after, atMost: LiveStream.pageSize, filter)
                 let items = found.map { event in
@@ -100,10 +101,10 @@ struct FeedRoutes: Sendable {
             }
         }
         while true {
-            let rung = bell.count
+            let rung = eventsBell.count
             let (place, found) = try await events(
                 after: wanted.after, atMost: wanted.limit, filter)
-            if found.isEmpty, await isWorthWaiting(wanted, since: rung) { continue }
+            if found.isEmpty, await isWorthWaiting(wanted, eventsBell, since: rung) { continue }
             let next = found.count == wanted.limit ? found.last?.number : nil
             return FeedRoutes.list(found, next: next, position: place.position)
         }
@@ -139,11 +140,13 @@ struct FeedRoutes: Sendable {
             body: .bytes(body + Array(rest.utf8)))
     }
 
-    private var live: LiveStream { LiveStream(bell: bell, loop: loop, ending: ending) }
+    private func live(_ bell: Bell) -> LiveStream {
+        LiveStream(bell: bell, loop: loop, ending: ending)
+    }
 
     /// Waits for news; false when the time is over. Other daemons ring no bell here, so it looks
     /// again without one, too.
-    private func isWorthWaiting(_ wanted: Wanted, since rung: UInt64) async -> Bool {
+    private func isWorthWaiting(_ wanted: Wanted, _ bell: Bell, since rung: UInt64) async -> Bool {
         let left = ContinuousClock.now.duration(to: wanted.deadline)
         guard left > .zero, !ending.hasBegun, !Task.isCancelled else { return false }
         await bell.wait(since: rung, on: loop, atMost: min(left, .seconds(1)))

@@ -37,7 +37,7 @@ struct Service: Sendable {
         let metrics = MetricRegistry()
         let checkpoints = Checkpoints()
         let projectors = projectors(ground, metrics, checkpoints)
-        let outgoing = Outgoing(ground, metrics, ending)
+        let outgoing = try Outgoing(ground, metrics, ending)
         let appended = metrics.counter(
             "subledger_appended_entries_total", help: "Entries appended here.")
         let head = metrics.gauge(
@@ -46,7 +46,7 @@ struct Service: Sendable {
             appended.add(entries.count)
             head.set(Double(position.number))
             Task(executorPreference: ground.inner) {
-                outgoing.bell.ring()
+                outgoing.entries.ring()
                 for projector in projectors { await projector.wake() }
                 await outgoing.maker.wake()
             }
@@ -54,6 +54,7 @@ struct Service: Sendable {
         do throws(DaemonError) {
             try await SettingsRecorder(configuration: configuration).settle(
                 writer, adopt: adoptSettings)
+            try await outgoing.register()
             let wakes = PendingEvidence.Wakes()
             let checks =
                 configuration.apple.onlineChecks
@@ -140,12 +141,18 @@ struct Service: Sendable {
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
             answers: ground.answers, reader: ground.reader, events: EventReader(ground.readPool),
-            loop: ground.outer, ending: ending, bell: outgoing.bell,
+            loop: ground.outer, ending: ending,
+            entriesBell: outgoing.entries, eventsBell: outgoing.events,
             signer: HeadSigner(key: try HeadKey.load(configuration.dataDirectory)))
+        let webhooks = WebhookRoutes(
+            desk: WebhookDesk(ground.writePool), webhooks: outgoing.webhooks,
+            answers: ground.answers)
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
         var routes = ingest.routes + commands.routes + customers.routes + feed.routes
-        routes += receipts.routes + lines.routes + quarantine.routes + operation.routes
+        routes +=
+            receipts.routes + lines.routes + quarantine.routes + operation.routes
+            + webhooks.routes
         let description = OpenAPI(
             routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
         ).document

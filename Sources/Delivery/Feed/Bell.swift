@@ -7,6 +7,7 @@ public final class Bell: Sendable {
         var count: UInt64 = 0
         var next: UInt64 = 0
         var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var others: [@Sendable () -> Void] = []
     }
 
     private let state = Mutex(State())
@@ -19,12 +20,18 @@ public final class Bell: Sendable {
 
     /// Wakes everybody who waits.
     public func ring() {
-        let waiting = state.withLock { state in
+        let (waiting, others) = state.withLock { state in
             state.count += 1
             defer { state.waiting = [:] }
-            return state.waiting.values
+            return (state.waiting.values, state.others)
         }
         for continuation in waiting { continuation.resume() }
+        for other in others { other() }
+    }
+
+    /// Has something short done each time it rings, for ever.
+    public func whenRung(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.others.append(body) }
     }
 
     /// Waits until it has rung more often than so many times, for a bounded time.

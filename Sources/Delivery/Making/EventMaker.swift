@@ -19,7 +19,8 @@ public actor EventMaker {
     private let table: EventTable
     private let loop: EventLoop
     private let clock: @Sendable () -> Instant
-    private let bell: Bell
+    private let entriesBell: Bell
+    private let eventsBell: Bell
     private let lag: Gauge
     private let made: Counter
     private var isAwake = false
@@ -38,16 +39,18 @@ public actor EventMaker {
         loop.asUnownedSerialExecutor()
     }
 
-    /// A maker that reads and writes through `pool`, and rings the bell when there are events.
+    /// A maker that reads and writes through `pool`, and rings when there are new entries or
+    /// events, whichever daemon made them.
     public init(
-        _ wording: Wording, pool: ConnectionPool, on loop: EventLoop, bell: Bell,
+        _ wording: Wording, pool: ConnectionPool, on loop: EventLoop, entries: Bell, events: Bell,
         metrics: MetricRegistry, clock: @escaping @Sendable () -> Instant
     ) {
         self.wording = wording
         reader = LedgerReader(pool)
         table = EventTable(pool: pool)
         self.loop = loop
-        self.bell = bell
+        entriesBell = entries
+        eventsBell = events
         self.clock = clock
         lag = metrics.gauge(
             "subledger_event_lag_entries", help: "Entries not yet told as outgoing events.")
@@ -101,13 +104,14 @@ public actor EventMaker {
     /// - Returns: how long nothing needs to be done; `nil` when there is more.
     public func step() async throws(LedgerError) -> Duration? {
         let place = try await table.place()
-        if place.number != known?.number || place.position != known?.position { bell.ring() }
+        if place.number != known?.number { eventsBell.ring() }
         known = place
         let entries = try await reader.entries(
             after: place.position, atMost: EventMaker.stepSize
         ).contiguous(after: place.position)
         lag.set(Double(entries.count))
         if !entries.isEmpty {
+            entriesBell.ring()
             try await tell(entries, from: place)
             return nil
         }
@@ -191,7 +195,7 @@ public actor EventMaker {
         guard try await table.write(statements + timers) else { return }
         made.add(drafts.count)
         known = next
-        bell.ring()
+        eventsBell.ring()
     }
 }
 

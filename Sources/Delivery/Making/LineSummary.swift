@@ -30,10 +30,10 @@ struct LineSummary {
             ] + members)
     }
 
-    /// The names of what is not as it was; all that is known when there was nothing.
-    func changes(since before: LineSummary?) -> [String] {
-        zip(members, before?.members ?? members.map { .init($0.name, .null) })
-            .filter { $0.value != $1.value }.map(\.0.name)
+    /// What is not as it was, as it was; null for what was not there.
+    func before(_ before: LineSummary?) -> JSON {
+        let old = before?.members ?? members.map { .init($0.name, .null) }
+        return .object(zip(members, old).filter { $0.value != $1.value }.map(\.1))
     }
 }
 

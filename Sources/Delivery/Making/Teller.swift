@@ -138,10 +138,8 @@ struct Teller {
         guard let line = after.line else { return [] }
         let now = LineSummary(line, after.settings, at: after.instant)
         let then = before.line.map { LineSummary($0, before.settings, at: before.instant) }
-        var changed = now.changes(since: then)
-        if before.owner != after.owner { changed.append("owner") }
         var members: [JSON.Member] = [
-            .init("line", now.rendered), .init("changed", .array(changed.map(JSON.string))),
+            .init("line", now.rendered), .init("before", now.before(then)),
         ]
         if let period { members += period.facts }
         return members

@@ -61,10 +61,12 @@ struct EventTests {
     @Test("of a purchase that a notification repeats are those of the purchase alone (I05)")
     func repeated() async throws {
         try await TestService.run { service in
-            let bought = service.transaction(
-                "3001", line: "3001", product: "coins.100", from: day(-1),
-                more: [.init("type", .string("Consumable"))]
-            )
+            let stated =
+                service.transaction(
+                    "3001", line: "3001", product: "coins.100", from: day(-1)
+                ).members ?? []
+            let bought = JSON.object(
+                stated.filter { $0.name != "type" } + [.init("type", .string("Consumable"))])
             _ = try await service.post(bought)
             let again = try await service.post(
                 notification: service.notification(
