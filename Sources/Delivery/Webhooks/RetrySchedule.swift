@@ -8,8 +8,8 @@ public enum RetrySchedule {
     private static let longest: Int64 = 6 * 3_600_000
     /// How long a delivery is tried. Units: days.
     private static let patience: Int64 = 3
-    /// The longest wait that a server may ask for. Units: milliseconds.
-    private static let longestAsked: Int64 = 3_600_000
+    /// The longest wait that a server may ask for. Units: seconds.
+    private static let longestAsked: Int64 = 3_600
 
     /// The instant of the next attempt; `nil` when three days are over by then.
     ///
@@ -25,8 +25,8 @@ public enum RetrySchedule {
         let doublings = min(max(attempts - 1, 0), 20)
         var delay = min(first << doublings, longest)
         delay += Int64(Double(delay) * 0.1 * min(max(chance, 0), 1))
-        if let asked = asked.flatMap({ Int64($0) }), asked > 0 {
-            delay = max(delay, min(asked.multipliedReportingOverflow(by: 1_000).0, longestAsked))
+        if let seconds = asked.flatMap({ Int64($0) }), seconds > 0 {
+            delay = max(delay, min(seconds, longestAsked) * 1_000)
         }
         let end = began.adding(days: patience)
         // What would come just after the end is tried at the end, once.
