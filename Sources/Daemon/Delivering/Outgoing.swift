@@ -7,6 +7,8 @@ import Ledger
 import Postgres
 
 /// What leaves the daemon by itself: outgoing events as they are made, and their deliveries.
+///
+/// It has a loop and sessions of its own, so that telling a large import keeps no append waiting.
 struct Outgoing: Sendable {
     /// Rings when there may be entries.
     let entries: Bell
@@ -16,6 +18,7 @@ struct Outgoing: Sendable {
     let webhooks: [Webhook]
     private let senders: [WebhookSender]
     private let loop: EventLoop
+    private let pool: ConnectionPool
 
     init(_ ground: Ground, _ metrics: MetricRegistry, _ ending: Ending) throws(DaemonError) {
         let (entries, events) = (Bell(), Bell())
@@ -26,21 +29,34 @@ struct Outgoing: Sendable {
             entries.ring()
             events.ring()
         }
-        loop = ground.inner
+        let loop = EventLoop(name: "delivery")
+        let pool = ConnectionPool(
+            ConnectionPool.Settings(
+                connectionString: ground.connectionString, options: Migrator.sessionOptions,
+                size: 2, limit: .seconds(30)), on: loop)
+        self.loop = loop
+        self.pool = pool
         maker = EventMaker(
             Wording(entry: { $0.rendered }, entitlement: { $0.rendered }),
-            pool: ground.writePool, on: ground.inner, entries: entries, events: events,
+            pool: pool, on: loop, entries: entries, events: events,
             metrics: metrics, clock: { SystemClock.now })
         webhooks = try ground.configuration.deliveredTo()
         senders = webhooks.map { webhook in
             WebhookSender(
-                webhook, pool: ground.writePool, on: ground.inner, bell: events,
-                metrics: metrics, clock: { SystemClock.now })
+                webhook, pool: pool, on: loop, bell: events, metrics: metrics,
+                clock: { SystemClock.now })
         }
     }
 
-    /// Makes the webhooks known, so that they are given what is recorded from now on.
-    func register() async throws(DaemonError) {
+    /// Opens its sessions, and makes the webhooks known, so that they are given what is recorded
+    /// from now on.
+    func open() async throws(DaemonError) {
+        await pool.start()
+        do throws(PostgresError) {
+            try await pool.waitUntilAvailable(within: .seconds(30))
+        } catch {
+            throw .database(error)
+        }
         for sender in senders {
             do throws(LedgerError) {
                 try await sender.register()
@@ -54,6 +70,12 @@ struct Outgoing: Sendable {
     func start() -> [Task<Void, Never>] {
         [Task(executorPreference: loop) { await maker.run() }]
             + senders.map { sender in Task(executorPreference: loop) { await sender.run() } }
+    }
+
+    /// Closes its sessions, after all that was started has ended.
+    func close() async {
+        await pool.close()
+        loop.stop()
     }
 }
 

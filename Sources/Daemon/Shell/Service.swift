@@ -54,7 +54,7 @@ struct Service: Sendable {
         do throws(DaemonError) {
             try await SettingsRecorder(configuration: configuration).settle(
                 writer, adopt: adoptSettings)
-            try await outgoing.register()
+            try await outgoing.open()
             let wakes = PendingEvidence.Wakes()
             let checks =
                 configuration.apple.onlineChecks
@@ -83,6 +83,7 @@ struct Service: Sendable {
                 } + outgoing.start())
         } catch {
             await writer.close()
+            await outgoing.close()
             throw error
         }
     }
@@ -98,6 +99,7 @@ struct Service: Sendable {
         for projector in projectors { await projector.wake() }
         await outgoing.maker.wake()
         for task in following { await task.value }
+        await outgoing.close()
     }
 
     private static func projectors(

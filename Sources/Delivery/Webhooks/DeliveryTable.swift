@@ -123,6 +123,23 @@ struct DeliveryTable: Sendable {
         }
     }
 
+    /// What waits for a webhook.
+    func load(_ webhook: String) async throws(LedgerError) -> WebhookLoad {
+        let rows = try await pool.read(
+            """
+            select (select count(*) from operation.delivery where webhook = $1 and not is_parked), \
+            (select count(*) from operation.delivery where webhook = $1 and is_parked), \
+            (select made_at from operation.event where number = (select min(number) \
+            from operation.delivery where webhook = $1 and not is_parked))
+            """, [.text(webhook)])
+        return try read { () throws(PostgresError) in
+            let row = try rows.only()
+            return WebhookLoad(
+                pending: try row.int8(0), parked: try row.int8(1),
+                oldestAt: try row.int8IfAny(2).map(Instant.init(milliseconds:)))
+        }
+    }
+
     /// Notes what became of an attempt, and lets the next event of the stream follow.
     func finish(_ delivery: Delivery, of webhook: String, _ outcome: Outcome, now: Instant)
         async throws(LedgerError)

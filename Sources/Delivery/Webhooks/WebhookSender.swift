@@ -20,7 +20,7 @@ public actor WebhookSender {
     private let clock: @Sendable () -> Instant
     private let chance: @Sendable () -> Double
     private let news: Bell
-    private let metrics: WebhookMetrics
+    private var metrics: WebhookMetrics
     private var underWay: [Int64: Task<Void, Never>] = [:]
     private var failuresInRow = 0
     private var failingSince: Instant?
@@ -97,6 +97,7 @@ public actor WebhookSender {
     /// - Returns: how long nothing needs to be done; `nil` when there may be more.
     private func step() async throws(LedgerError) -> Duration? {
         let hasMore = try await table.queue(webhook, now: clock())
+        if metrics.isStale { metrics.show(try await table.load(webhook.name), now: clock()) }
         guard !isGone else { return hasMore ? nil : WebhookSender.poll }
         let isFailing = failuresInRow > WebhookSender.tolerance
         let room = (isFailing ? 1 : WebhookSender.width) - underWay.count
@@ -213,21 +214,5 @@ public enum DeliveryTrouble: Sendable, CaseIterable {
         case .parked: "SL091"
         case .gone: "SL092"
         }
-    }
-}
-
-/// The figures of one webhook.
-struct WebhookMetrics: Sendable {
-    let delivered: Counter
-    let failures: Counter
-
-    init(_ name: String, _ metrics: MetricRegistry) {
-        let labels = ["webhook": name]
-        delivered = metrics.counter(
-            "subledger_webhook_delivered_total", help: "Events that a webhook took.",
-            labels: labels)
-        failures = metrics.counter(
-            "subledger_webhook_failures_total", help: "Attempts that a webhook did not take.",
-            labels: labels)
     }
 }
