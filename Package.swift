@@ -36,7 +36,10 @@ let package = Package(
         room("EventLoop", ["CUV"]),
         .target(
             name: "Schema", path: "schema",
-            resources: [.embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql")],
+            resources: [
+                .embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql"),
+                .embedInCode("0004_delivery.sql"),
+            ],
             swiftSettings: strict),
 
         // Floor 1: mechanisms, no domain word.
@@ -56,6 +59,9 @@ let package = Package(
         room(
             "Entitlements",
             ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
+        room(
+            "Delivery",
+            ["Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "Ledger"]),
 
         room(
             "Analytics", ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
@@ -68,7 +74,8 @@ let package = Package(
             "Daemon",
             [
                 "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore",
-                "Ledger", "Operation", "Projecting", "Entitlements", "Analytics", "StoreSimulator",
+                "Ledger", "Operation", "Projecting", "Entitlements", "Analytics", "Delivery",
+                "StoreSimulator",
             ]),
 
         // Floor 6.
@@ -109,6 +116,12 @@ let package = Package(
             [
                 "Ledger", "Projecting", "Operation", "Domain", "Crypto", "Diagnostics", "Postgres",
                 "EventLoop", "Schema", "TestSupport",
+            ]),
+        tests(
+            "DeliveryTests",
+            [
+                "Delivery", "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP",
+                "Ledger", "TestSupport",
             ]),
         tests("HouseTests", []),
         tests("AnalyticsTests", ["Analytics", "Domain", "TestLives"]),

@@ -65,6 +65,9 @@ struct OpenAPI: Sendable {
         "GET /v1/entries": About(
             summary: "Entries in the order of positions",
             query: ["after", "limit", "wait", "line", "customer", "kind", "environment"]),
+        "GET /v1/events": About(
+            summary: "Outgoing events in the order of their numbers",
+            query: ["after", "limit", "wait", "line", "customer", "kind", "environment"]),
         "GET /v1/ledger/head": About(summary: "The signed head of the ledger"),
         "GET /v1/metrics": About(summary: "The metrics with their definitions"),
         "GET /v1/metrics/{name}": About(
@@ -77,6 +80,10 @@ struct OpenAPI: Sendable {
             summary: "What is signed and not believed", query: ["reason", "after", "limit"]),
         "POST /v1/quarantine/reprocess": About(
             summary: "Judge what is held again, as configured now", body: "{\"digests\"?: [text]}"),
+        "GET /v1/webhooks": About(summary: "How deliveries to each webhook go"),
+        "POST /v1/webhooks/replay": About(
+            summary: "Send a webhook again what a range of positions made",
+            body: "{\"webhook\", \"from\", \"to\"}"),
         "GET /healthz": About(summary: "Whether the process lives"),
         "GET /readyz": About(summary: "Whether the daemon can store and answer"),
         "GET /metrics": About(summary: "Figures for Prometheus"),

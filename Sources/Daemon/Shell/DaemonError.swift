@@ -32,6 +32,8 @@ enum DaemonError: Error, CustomStringConvertible {
     case serverAPIUnusable(app: String, why: String)
     /// What Apple answered is not believed, and no more of that can be kept.
     case quarantineFull(reason: String)
+    /// A webhook cannot be signed for, or told from another.
+    case webhookUnusable(String, why: String)
 
     /// Stable across releases; each has a section in the runbook.
     var code: String {
@@ -49,6 +51,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .store(let error): error.code
         case .serverAPIUnusable: "SL079"
         case .quarantineFull: "SL080"
+        case .webhookUnusable: "SL093"
         }
     }
 
@@ -69,6 +72,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .append(let error): "\(error)"
         case .store(let error): "\(error)"
         case .serverAPIUnusable(let app, let why): "the server API key of \(app): \(why)"
+        case .webhookUnusable(let path, let why): "\(path): \(why)"
         case .quarantineFull(let reason): "too much is held for the reason \(reason)"
         }
     }
