@@ -1,7 +1,6 @@
 public import Domain
 import EventLoop
 import HTTP
-import Synchronization
 
 /// A stand-in for Apple's servers: verifyReceipt, the server API, and notifications.
 ///

@@ -16,7 +16,7 @@ struct LineEndTests {
             periodClass: .paid, priceMilliunits: nil, currency: nil, ownership: nil, token: nil,
             reason: nil, revokedAt: ending == .revocation ? Instant(until) : nil,
             isRefunded: false, refundShare: nil, isUpgraded: false, seatPayments: [],
-            installment: nil, flags: [])
+            installment: nil, moneyBack: [], extensions: [], flags: [])
     }
 
     private func ends(_ periods: Period...) -> [LineEnd] {
