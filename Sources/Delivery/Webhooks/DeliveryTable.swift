@@ -71,7 +71,7 @@ struct DeliveryTable: Sendable {
             from operation.delivery where delivery.webhook = $1 \
             and delivery.stream = event.stream and not is_parked), $2), 0 \
             from operation.event where number > $3 and number <= $4 and position > $5 \
-            and (environment is null or environment = any($6)) on conflict do nothing
+            and coalesce(environment, 'Production') = any($6) on conflict do nothing
             """,
             [
                 .text(webhook.name), .int8(now.milliseconds), .int8(queued), .int8(next),
