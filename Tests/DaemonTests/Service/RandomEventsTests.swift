@@ -35,6 +35,7 @@ struct RandomEventsTests {
                 }
             }
             #expect(faults.prefix(5) == [], "\(faults.count) of \(events.count)")
+            #expect(events.count > customers * 8)
             #expect(events.compactMap { $0["number"]?.integer } == Array(1...Int64(events.count)))
             try await everyEntry(is: events, service)
         }
