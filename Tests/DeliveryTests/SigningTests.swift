@@ -69,6 +69,9 @@ struct RetryScheduleTests {
         #expect(wait("120") == 120)
         #expect(wait("1") == 5)
         #expect(wait("999999999999999999") == 3_600)
-        #expect(wait("Wed, 21 Oct 2026 07:28:00 GMT") == 5)
+        #expect(wait("Thu, 01 Jan 2026 00:10:00 GMT") == 600)
+        #expect(wait("Wed, 21 Oct 2026 07:28:00 GMT") == 3_600)
+        #expect(wait("Wed, 31 Dec 2025 07:28:00 GMT") == 5)
+        #expect(wait("soon") == 5)
     }
 }

@@ -55,19 +55,27 @@ struct LiveStream: Sendable {
             body: .stream { writer in
                 try await writer.write(Array(": the ledger\n\n".utf8))
                 var place = start
-                while !ending.hasBegun {
+                var quietSince = ContinuousClock.now
+                while true {
+                    // What was there before the end is told before it ends.
+                    let isLast = ending.hasBegun
                     let rung = bell.count
                     let found = try await page(place)
                     place = max(place, found.seen)
                     if !found.items.isEmpty {
                         try await writer.write(LiveStream.text(found.items))
+                        quietSince = .now
                     }
+                    if isLast { break }
                     if found.items.count == LiveStream.pageSize { continue }
-                    await bell.wait(since: rung, on: loop, atMost: LiveStream.heartbeat)
-                    if bell.count == rung, !ending.hasBegun {
+                    let left = LiveStream.heartbeat - quietSince.duration(to: .now)
+                    await bell.wait(since: rung, on: loop, atMost: max(left, .zero))
+                    if quietSince.duration(to: .now) >= LiveStream.heartbeat {
                         try await writer.write(Array(":\n\n".utf8))
+                        quietSince = .now
                     }
-                    try Task.checkCancellation()
+                    // What comes together is read together.
+                    if !ending.hasBegun { try await loop.sleep(for: .milliseconds(5)) }
                 }
             })
     }

@@ -12,7 +12,8 @@ public import Postgres
 ///
 /// A timer is kept for each instant at which time alone ends a line's access or grace, unless that
 /// lies more than a day before the entry that says so was recorded: an import of old purchases
-/// tells what it imports, and does not pretend that the ends happen now.
+/// tells what it imports, and does not pretend that the ends happen now. An end that a change of
+/// settings moves is told when its line is heard of again, or when the old one comes.
 public actor EventMaker {
     private let wording: Wording
     private let reader: LedgerReader
@@ -31,6 +32,8 @@ public actor EventMaker {
     private static let stepSize = 500
     /// How long it sleeps when nobody wakes it. Other daemons append, too.
     private static let poll = Duration.milliseconds(250)
+    /// How long it waits for what fills a hole.
+    private static let hole = Duration.milliseconds(20)
     /// Ends that were so long ago when their entry was recorded are not told. Units: days.
     private static let memory: Int64 = 1
 
@@ -106,12 +109,13 @@ public actor EventMaker {
         let place = try await table.place()
         if place.number != known?.number { eventsBell.ring() }
         known = place
-        let entries = try await reader.entries(
-            after: place.position, atMost: EventMaker.stepSize
-        ).contiguous(after: place.position)
-        lag.set(Double(entries.count))
-        if !entries.isEmpty {
+        let found = try await reader.entries(
+            after: place.position, atMost: EventMaker.stepSize)
+        lag.set(Double(found.count))
+        if !found.isEmpty {
             entriesBell.ring()
+            let entries = found.contiguous(after: place.position)
+            guard !entries.isEmpty else { return EventMaker.hole }
             try await tell(entries, from: place)
             return nil
         }

@@ -71,7 +71,7 @@ struct DeliveryTable: Sendable {
             from operation.delivery where delivery.webhook = $1 \
             and delivery.stream = event.stream and not is_parked), $2), 0 \
             from operation.event where number > $3 and number <= $4 and position > $5 \
-            and (environment is null or environment = any($6)) on conflict do nothing
+            and coalesce(environment, 'Production') = any($6) on conflict do nothing
             """,
             [
                 .text(webhook.name), .int8(now.milliseconds), .int8(queued), .int8(next),
@@ -145,37 +145,13 @@ struct DeliveryTable: Sendable {
         async throws(LedgerError)
     {
         let key: [Parameter] = [.text(webhook), .int8(delivery.number)]
-        let time = Parameter.int8(now.milliseconds)
-        func followers(_ next: Instant) -> Statement {
-            Statement(
-                """
-                update operation.delivery set next_at = $3 where webhook = $1 and stream = $2 \
-                and not is_parked and number > $4
-                """,
-                [
-                    .text(webhook), .text(delivery.stream), .int8(next.milliseconds),
-                    .int8(delivery.number),
-                ])
-        }
-        func failure(_ why: String) -> Statement {
-            Statement(
-                """
-                update operation.webhook set failures = failures + 1, failed_at = $2, \
-                last_error = $3 where name = $1
-                """, [.text(webhook), time, .text(why)])
-        }
         let statements: [Statement]
         switch outcome {
         case .delivered:
             statements = [
                 Statement(
                     "delete from operation.delivery where webhook = $1 and number = $2", key),
-                followers(now),
-                Statement(
-                    """
-                    update operation.webhook set delivered = delivered + 1, delivered_at = $2 \
-                    where name = $1
-                    """, [.text(webhook), time]),
+                followers(of: delivery, webhook, next: now), success(webhook, now),
             ]
         case .failed(let why, let next):
             statements = [
@@ -184,7 +160,7 @@ struct DeliveryTable: Sendable {
                     update operation.delivery set next_at = $3, claimed_until = 0, \
                     last_error = $4 where webhook = $1 and number = $2
                     """, key + [.int8(next.milliseconds), .text(why)]),
-                followers(next), failure(why),
+                followers(of: delivery, webhook, next: next), failure(webhook, why, now),
             ]
         case .parked(let why):
             statements = [
@@ -193,7 +169,7 @@ struct DeliveryTable: Sendable {
                     update operation.delivery set is_parked = true, claimed_until = 0, \
                     last_error = $3 where webhook = $1 and number = $2
                     """, key + [.text(why)]),
-                followers(now), failure(why),
+                followers(of: delivery, webhook, next: now), failure(webhook, why, now),
             ]
         case .released:
             statements = [
@@ -205,6 +181,35 @@ struct DeliveryTable: Sendable {
             ]
         }
         _ = try await write(statements)
+    }
+
+    /// What follows on the stream is looked at no earlier than what it waits for.
+    private func followers(of delivery: Delivery, _ webhook: String, next: Instant) -> Statement {
+        Statement(
+            """
+            update operation.delivery set next_at = $3 where webhook = $1 and stream = $2 \
+            and not is_parked and number > $4
+            """,
+            [
+                .text(webhook), .text(delivery.stream), .int8(next.milliseconds),
+                .int8(delivery.number),
+            ])
+    }
+
+    private func success(_ webhook: String, _ now: Instant) -> Statement {
+        Statement(
+            """
+            update operation.webhook set delivered = delivered + 1, delivered_at = $2 \
+            where name = $1
+            """, [.text(webhook), .int8(now.milliseconds)])
+    }
+
+    private func failure(_ webhook: String, _ why: String, _ now: Instant) -> Statement {
+        Statement(
+            """
+            update operation.webhook set failures = failures + 1, failed_at = $2, \
+            last_error = $3 where name = $1
+            """, [.text(webhook), .int8(now.milliseconds), .text(why)])
     }
 
     /// Has everything that waits for another attempt tried at once.

@@ -8,8 +8,8 @@ public enum RetrySchedule {
     private static let longest: Int64 = 6 * 3_600_000
     /// How long a delivery is tried. Units: days.
     private static let patience: Int64 = 3
-    /// The longest wait that a server may ask for. Units: seconds.
-    private static let longestAsked: Int64 = 3_600
+    /// The longest wait that a server may ask for. Units: milliseconds.
+    private static let longestAsked: Int64 = 3_600_000
 
     /// The instant of the next attempt; `nil` when three days are over by then.
     ///
@@ -25,12 +25,30 @@ public enum RetrySchedule {
         let doublings = min(max(attempts - 1, 0), 20)
         var delay = min(first << doublings, longest)
         delay += Int64(Double(delay) * 0.1 * min(max(chance, 0), 1))
-        if let seconds = asked.flatMap({ Int64($0) }), seconds > 0 {
-            delay = max(delay, min(seconds, longestAsked) * 1_000)
+        if let wait = asked.flatMap({ RetrySchedule.wait($0, now: now) }) {
+            delay = max(delay, min(wait, longestAsked))
         }
         let end = began.adding(days: patience)
         // What would come just after the end is tried at the end, once.
         let next = min(now.adding(milliseconds: delay), end)
         return next > now ? next : nil
+    }
+
+    /// How long a `Retry-After` asks to wait. Units: milliseconds.
+    ///
+    /// - Source: RFC 9110: seconds, or a date such as `Wed, 21 Oct 2026 07:28:00 GMT`.
+    private static func wait(_ field: String, now: Instant) -> Int64? {
+        if let seconds = Int64(field) {
+            return seconds.multipliedReportingOverflow(by: 1_000).overflow
+                ? longestAsked : seconds * 1_000
+        }
+        let months = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ]
+        let parts = field.split(separator: " ").map(String.init)
+        guard parts.count == 6, let month = months.firstIndex(of: parts[2]) else { return nil }
+        let number = month < 9 ? "0\(month + 1)" : "\(month + 1)"
+        let date = Instant("\(parts[3])-\(number)-\(parts[1])T\(parts[4])Z")
+        return date.map { $0.milliseconds - now.milliseconds }
     }
 }

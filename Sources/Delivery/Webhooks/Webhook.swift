@@ -17,7 +17,8 @@ public struct Webhook: Sendable, Equatable {
     public var url: String
     /// The keys that sign, each of them, the newest first.
     public var keys: [SigningKey]
-    /// Events of these environments, and those that belong to none.
+    /// Events of these environments; those that belong to none tell Production's entitlements, and
+    /// count as its.
     public var environments: [Environment]
     /// What a delivery says.
     public var format: Format

@@ -70,7 +70,7 @@ public struct WebhookDesk: Sendable {
             select $1, number, stream, false, 0, $2, 0 from operation.event \
             where position >= $3 and position <= $4 \
             and number <= (select queued from operation.webhook where name = $1) \
-            and (environment is null or environment = any($5)) \
+            and coalesce(environment, 'Production') = any($5) \
             on conflict (webhook, number) do update set is_parked = false, attempts = 0, \
             first_at = null, next_at = excluded.next_at, last_error = null \
             where known.claimed_until <= $2 returning 1) select count(*) from queued

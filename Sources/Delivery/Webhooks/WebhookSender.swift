@@ -113,10 +113,13 @@ public actor WebhookSender {
             }
         }
         if hasMore { return nil }
-        if claimed.count == room { return WebhookSender.poll }
-        guard let next = try await table.nextDue(webhook.name) else { return WebhookSender.poll }
+        // Whatever is under way rings when it ends.
+        guard underWay.isEmpty, let next = try await table.nextDue(webhook.name) else {
+            return WebhookSender.poll
+        }
         let left = Duration.milliseconds(next.milliseconds - clock().milliseconds)
-        return min(WebhookSender.poll, max(left, .milliseconds(5)))
+        // What is due and was not to be had is another's, or waits behind that.
+        return min(WebhookSender.poll, max(left, .milliseconds(100)))
     }
 
     private func begin(_ delivery: Delivery, _ event: OutgoingEvent) {

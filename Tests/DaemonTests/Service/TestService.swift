@@ -16,6 +16,8 @@ struct TestService {
     let key: String
     let ground: Ground
     let service: Service
+    /// What ends what waits.
+    let ending: Ending
 
     /// Products of the tests' catalogue.
     static let products: [ProductConfiguration] = [
@@ -96,7 +98,8 @@ struct TestService {
         key = try await ground.keys.create(
             name: "test", roles: Set(Role.allCases), now: 0
         ).secret
-        service = try await Service.start(ground, adoptSettings: false)
+        ending = Ending()
+        service = try await Service.start(ground, adoptSettings: false, ending: ending)
     }
 
     private func stop() async {
@@ -108,6 +111,13 @@ struct TestService {
     /// Judges again what waits for an authority's word; how many were believed.
     func retryPending() async throws -> Int? {
         try await service.pending?.retry().believed
+    }
+
+    /// Listens, for what only a connection shows.
+    func listen() throws -> Server {
+        try Server(
+            host: "127.0.0.1", port: 0, on: [ground.outer], bodyLimit: { _, _ in 1 << 20 },
+            problem: { status, _ in Response(status: status) }, handler: service.router.answer)
     }
 
     /// The routes that there are.
@@ -143,6 +153,7 @@ struct TestService {
         self.key = key
         self.ground = ground
         self.service = service
+        ending = Ending()
     }
 
     /// Makes a key with these roles.
