@@ -38,7 +38,7 @@ let package = Package(
             name: "Schema", path: "schema",
             resources: [
                 .embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql"),
-                .embedInCode("0004_delivery.sql"),
+                .embedInCode("0003_generations.sql"), .embedInCode("0004_delivery.sql"),
             ],
             swiftSettings: strict),
 
@@ -53,7 +53,9 @@ let package = Package(
         room("Operation", ["Domain", "Crypto", "Postgres"]),
 
         // Floor 3.
-        room("Projecting", ["Domain", "Diagnostics", "Ledger", "Postgres", "EventLoop"]),
+        room(
+            "Projecting",
+            ["Domain", "Diagnostics", "Crypto", "Ledger", "Postgres", "EventLoop"]),
 
         // Floor 4.
         room(
@@ -134,7 +136,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Domain", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore", "Ledger",
-                "TestSigner",
+                "Projecting", "Entitlements", "TestSigner",
             ], path: "Tests/Bench", swiftSettings: strict),
         tests("HTTPTests", ["HTTP", "EventLoop"]),
     ]

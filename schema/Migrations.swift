@@ -11,6 +11,8 @@ public struct Migration: Sendable {
     public static let all: [Migration] = [
         Migration(number: 1, name: "0001_ledger", bytes: PackageResources._001_ledger_sql),
         Migration(number: 2, name: "0002_asking", bytes: PackageResources._002_asking_sql),
+        Migration(
+            number: 3, name: "0003_generations", bytes: PackageResources._003_generations_sql),
         Migration(number: 4, name: "0004_delivery", bytes: PackageResources._004_delivery_sql),
     ]
 

@@ -88,6 +88,57 @@ public final class AnswerReader: Sendable {
         return view
     }
 
+    /// What is known of a customer by the live generations, and by folding the record anew.
+    ///
+    /// - Shape: both as of one position, unless the projections are behind.
+    public func views(_ question: Question)
+        async throws(LedgerError) -> (live: CustomerView, recorded: CustomerView)
+    {
+        var found = try await lookUpLevel(question.customer)
+        var live = try await projected(found)
+        let rows = try await pool.read(
+            """
+            select distinct stream from ledger.entry where subject = any($1) \
+            and stream like 'apple/%'
+            """, [.int8s(found.numbers.map(\.number))])
+        for row in rows {
+            found.tail.insert(
+                StreamID(name: try read { () throws(PostgresError) in try row.text(0) }))
+        }
+        var recorded = try await folded(found)
+        live.holdings.lines.removeAll { !question.covers($0) }
+        recorded.holdings.lines.removeAll { !question.covers($0) }
+        return (live, recorded)
+    }
+
+    /// Customers after one, by their ids; then, behind them, unbound account tokens.
+    ///
+    /// - Shape: in the order of the database; empty when there are no more.
+    public func customers(after id: String, amongTokens: Bool, atMost count: Int)
+        async throws(LedgerError) -> [String]
+    {
+        let sql =
+            amongTokens
+            ? """
+            select token from operation.token where token > $1 \
+            and not exists (select from projection.token_link join projection.generation \
+            using (generation) where projection = 'entitlements' and is_live \
+            and token_link.token = token.number) order by token limit \(count)
+            """
+            : "select id from operation.customer where id > $1 order by id limit \(count)"
+        var names: [String] = []
+        for row in try await pool.read(sql, [.text(id)]) {
+            names.append(try read { () throws(PostgresError) in try row.text(0) })
+        }
+        return names
+    }
+
+    /// Forgets what was read of generations: another one is live.
+    public func forget() {
+        memory.withLock { $0.lines = [:] }
+        views.forget()
+    }
+
     /// The last position.
     public func head() async throws(LedgerError) -> Position {
         try await reader.head().position
@@ -122,9 +173,9 @@ public final class AnswerReader: Sendable {
             """
             with generation as materialized (select generation, checkpoint \
             from projection.generation where is_live and projection = 'subscriptions') \
-            select original from projection.transaction, generation \
+            (select original from projection.transaction, generation \
             where transaction.generation = generation.generation \
-            and environment = $1 and transaction = $2 \
+            and environment = $1 and transaction = $2 order by original collate "C" limit 1) \
             union all select body->'transaction'->>'originalTransactionId' from ledger.entry \
             where position > coalesce((select checkpoint from generation), 0) \
             and environment = $1 and body->'transaction'->>'transactionId' = $2 limit 1

@@ -1,6 +1,6 @@
 public import Domain
-public import Ledger
-public import Postgres
+import Ledger
+import Postgres
 public import Projecting
 
 /// The projection `entitlements`: which lines may be whose, and whose the tokens are.
@@ -8,115 +8,115 @@ public struct HoldingsProjection: Projection {
     /// `entitlements`.
     public let name = "entitlements"
     /// Raised when what is held changes its meaning.
-    public let edition: Int64 = 1
+    public let edition: Int64 = 2
+
+    static let holdings = ProjectionTable(
+        "holding", key: ["customer": .int8, "bucket": .int2, "stream": .text])
+    static let links = ProjectionTable(
+        "token_link", key: ["token": .int8, "customer": .int8], ["position": .int8])
+    static let customers = ProjectionTable(
+        "customer", key: ["customer": .int8], ["position": .int8, "state": .json])
+    static let merges = ProjectionTable(
+        "merge", key: ["customer": .int8, "into_customer": .int8])
+
+    /// Who may hold which line, whose the tokens are, grants, and who may read as whom.
+    public let tables = [
+        HoldingsProjection.holdings, HoldingsProjection.links, HoldingsProjection.customers,
+        HoldingsProjection.merges,
+    ]
 
     /// The projection.
     public init() {}
 
-    /// A row for each customer that a line's entries name, and for each token's link.
-    public func changes(by entries: [Entry], generation: Int64, reader: LedgerReader)
-        async throws(LedgerError) -> [Statement]
-    {
-        var holdings: Set<Holding> = []
-        var links: [(link: TokenLink, position: Position)] = []
-        var customers: Set<StreamID> = []
-        var people: [CustomerNumber: Customer] = [:]
-        for entry in entries {
-            if case .tokenLink(let link) = entry.event.content {
-                links.append((link, entry.position))
-            } else if entry.event.stream.customer != nil {
-                customers.insert(entry.event.stream)
-            } else if let subject = entry.event.subject, entry.event.stream.line != nil {
-                holdings.insert(Holding(customer: subject, stream: entry.event.stream))
-            }
-        }
-        var changes: [Statement] = []
-        if !holdings.isEmpty { changes.append(insert(holdings.sorted(), generation)) }
-        // One statement each: a statement cannot change one row twice.
-        for (link, position) in links { changes.append(upsert(link, position, generation)) }
-        if let last = entries.last?.position, !customers.isEmpty {
-            for entry in try await reader.entries(of: customers.sorted(), upTo: last) {
-                guard let number = entry.event.stream.customer else { continue }
-                people[number, default: Customer(number)].apply(entry)
-            }
-        }
-        for customer in people.values.sorted(by: { $0.number < $1.number }) {
-            changes += upsert(customer, generation)
-        }
-        return changes
+    /// Of lines, tokens and customers.
+    public func fold(of stream: StreamID) -> (any StreamFold)? {
+        if stream.line != nil { return HolderFold(stream) }
+        if stream.customer != nil { return PersonFold(stream) }
+        return stream.name.hasPrefix("token/") ? LinkFold(stream) : nil
+    }
+}
+
+/// The customers that a line's entries name, whatever else they say.
+private struct HolderFold: StreamFold {
+    static let needsHistory = false
+
+    private let stream: StreamID
+    private var holders: [CustomerNumber: Position] = [:]
+
+    init(_ stream: StreamID) { self.stream = stream }
+
+    let haltedAt: Position? = nil
+
+    mutating func apply(_ entry: Entry) {
+        guard let subject = entry.event.subject else { return }
+        holders[subject] = holders[subject] ?? entry.position
     }
 
-    private func upsert(_ customer: Customer, _ generation: Int64) -> [Statement] {
-        let state = String(decoding: customer.state.canonicalBytes(), as: UTF8.self)
-        let person = Statement(
-            """
-            insert into projection.customer (generation, customer, position, state) \
-            values ($1, $2, $3, $4) on conflict (generation, customer) \
-            do update set position = excluded.position, state = excluded.state
-            """,
+    func addRows(since position: Position, to rows: inout ProjectedRows) {
+        for (holder, place) in holders where place > position {
+            rows.add(
+                to: HoldingsProjection.holdings,
+                [.int8(holder.number), .int2(Int16(Bucket.of(stream))), .text(stream.name)])
+        }
+    }
+}
+
+/// Everybody that a token was ever bound to.
+private struct LinkFold: StreamFold {
+    static let needsHistory = true
+
+    private var links: [TokenLink: Position] = [:]
+    private(set) var haltedAt: Position?
+
+    init(_ stream: StreamID) {}
+
+    mutating func apply(_ entry: Entry) {
+        guard haltedAt == nil else { return }
+        switch entry.event.content {
+        case .tokenLink(let link): links[link] = entry.position
+        case .unreadable(let place): haltedAt = place
+        default: break
+        }
+    }
+
+    func addRows(since position: Position, to rows: inout ProjectedRows) {
+        for (link, place) in links where place > position {
+            rows.add(
+                to: HoldingsProjection.links,
+                [.int8(link.token.number), .int8(link.customer.number), .int8(place.number)])
+        }
+    }
+}
+
+/// A customer's grants, and everybody it was ever merged into.
+private struct PersonFold: StreamFold {
+    static let needsHistory = true
+
+    private var subscription: Subscription
+    private var others: [CustomerNumber: Position] = [:]
+
+    init(_ stream: StreamID) { subscription = Subscription(stream) }
+
+    var haltedAt: Position? { subscription.haltedAt }
+
+    mutating func apply(_ entry: Entry) {
+        subscription.apply(entry)
+        guard haltedAt == nil, case .merge(let merge) = entry.event.content else { return }
+        others[merge.into] = others[merge.into] ?? entry.position
+    }
+
+    func addRows(since position: Position, to rows: inout ProjectedRows) {
+        let customer = subscription.customer
+        rows.add(
+            to: HoldingsProjection.customers,
             [
-                .int8(generation), .int8(customer.number.number),
-                .int8(customer.position.number), .json(state),
+                .int8(customer.number.number), .int8(customer.position.number),
+                .json(String(decoding: customer.state.canonicalBytes(), as: UTF8.self)),
             ])
-        let merges = customer.merges.map { merge in
-            Statement(
-                """
-                insert into projection.merge (generation, customer, into_customer) \
-                values ($1, $2, $3) on conflict do nothing
-                """,
-                [
-                    .int8(generation), .int8(customer.number.number),
-                    .int8(merge.customer.number),
-                ])
+        for (other, place) in others where place > position {
+            rows.add(
+                to: HoldingsProjection.merges,
+                [.int8(customer.number.number), .int8(other.number)])
         }
-        return [person] + merges
-    }
-
-    /// Removes the rows of a generation.
-    public func removal(ofGeneration generation: Int64) -> [Statement] {
-        [
-            "holding", "token_link", "customer", "merge",
-        ].map { table in
-            Statement("delete from projection.\(table) where generation = $1", [.int8(generation)])
-        }
-    }
-
-    private struct Holding: Hashable, Comparable {
-        let customer: CustomerNumber
-        let stream: StreamID
-
-        static func < (left: Holding, right: Holding) -> Bool {
-            (left.customer, left.stream) < (right.customer, right.stream)
-        }
-    }
-
-    private func insert(_ holdings: [Holding], _ generation: Int64) -> Statement {
-        Statement(
-            """
-            insert into projection.holding (generation, customer, bucket, stream) \
-            select $1, customer, bucket::smallint, stream \
-            from unnest($2::bigint[], $3::int4[], $4::text[]) as held (customer, bucket, stream) \
-            on conflict do nothing
-            """,
-            [
-                .int8(generation), .int8s(holdings.map(\.customer.number)),
-                .int4s(holdings.map { Bucket.of($0.stream) }),
-                .texts(holdings.map(\.stream.name)),
-            ])
-    }
-
-    private func upsert(_ link: TokenLink, _ position: Position, _ generation: Int64)
-        -> Statement
-    {
-        Statement(
-            """
-            insert into projection.token_link (generation, token, customer, position) \
-            values ($1, $2, $3, $4) on conflict (generation, token, customer) \
-            do update set position = greatest(token_link.position, excluded.position)
-            """,
-            [
-                .int8(generation), .int8(link.token.number), .int8(link.customer.number),
-                .int8(position.number),
-            ])
     }
 }

@@ -26,6 +26,9 @@ final class ViewMemory: Sendable {
 
     subscript(customer: String) -> Remembered? { views.withLock { $0[customer] } }
 
+    /// Forgets all views.
+    func forget() { views.withLock { $0 = [:] } }
+
     /// Remembers the view of a customer.
     func remember(_ customer: String, _ view: CustomerView, _ concerns: Recency.Concerns) {
         views.withLock { views in

@@ -26,6 +26,7 @@ struct BinaryEncoder {
         switch parameter {
         case .null: break
         case .bool(let value): bytes.append(value ? 1 : 0)
+        case .int2(let value): append(value)
         case .int4(let value): append(value)
         case .int8(let value): append(value)
         case .double(let value): append(value.bitPattern)

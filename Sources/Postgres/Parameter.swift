@@ -5,6 +5,7 @@ public enum Parameter: Sendable, Equatable {
     /// SQL NULL, of the type the statement implies.
     case null
     case bool(Bool)
+    case int2(Int16)
     case int4(Int32)
     case int8(Int64)
     case double(Double)
@@ -40,6 +41,7 @@ public enum Parameter: Sendable, Equatable {
         switch self {
         case .null: .inferred
         case .bool: .bool
+        case .int2: .int2
         case .int4: .int4
         case .int8: .int8
         case .double: .float8

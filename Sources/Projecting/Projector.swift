@@ -14,16 +14,43 @@ public actor Projector {
     private let pool: ConnectionPool
     private let loop: EventLoop
     private let clock: @Sendable () -> Instant
-    private let lag: Gauge
+    private let gauges: Gauges
     private let checkpoints: Checkpoints
+    private let onFlip: @Sendable () -> Void
+    /// Its name among those that could keep the projection level.
+    private let name: String
+    private var folds: StreamFolds
+    /// The generation that was live when it last looked, halted streams tried again.
+    private var generation: Int64?
     private var isAwake = false
     private var hasSteppedBack = false
+    /// Where the keeper's checkpoint stands although there are entries, and since when.
+    private var stalled: (checkpoint: Position, since: ContinuousClock.Instant)?
     private var sleeper: CheckedContinuation<Void, Never>?
 
     /// How many entries one step folds.
     private static let stepSize = 2_000
     /// How long it sleeps when nobody wakes it. Other daemons append, too.
     private static let poll = Duration.milliseconds(250)
+    /// How long another's checkpoint may stand still before this one takes over.
+    private static let patience = Duration.seconds(1)
+
+    /// What is told of a projection's progress.
+    public struct Gauges: Sendable {
+        let lag: Gauge
+        let halted: Gauge
+
+        /// Gauges of one projection.
+        public init(_ registry: MetricRegistry, projection: String) {
+            let labels = ["projection": projection]
+            lag = registry.gauge(
+                "subledger_projection_lag_entries", help: "Entries not yet folded.",
+                labels: labels)
+            halted = registry.gauge(
+                "subledger_projection_halted_streams", help: "Streams that do not follow.",
+                labels: labels)
+        }
+    }
 
     /// The loop on which the projector lives.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -31,16 +58,25 @@ public actor Projector {
     }
 
     /// A projector that reads with `reader` and writes through `pool`.
+    ///
+    /// - Parameters:
+    ///   - name: differs from that of every other projector that may follow for this projection.
+    ///   - onFlip: told when another generation has become live.
     public init(
         _ projection: any Projection, reader: LedgerReader, pool: ConnectionPool,
-        on loop: EventLoop, lag: Gauge, checkpoints: Checkpoints = Checkpoints(),
+        on loop: EventLoop, name: String, gauges: Gauges,
+        checkpoints: Checkpoints = Checkpoints(),
+        onFlip: @escaping @Sendable () -> Void = {},
         clock: @escaping @Sendable () -> Instant
     ) {
         self.projection = projection
         self.reader = reader
         self.pool = pool
         self.loop = loop
-        self.lag = lag
+        self.name = name
+        self.gauges = gauges
+        self.onFlip = onFlip
+        folds = StreamFolds(projection)
         self.checkpoints = checkpoints
         self.clock = clock
     }
@@ -69,6 +105,18 @@ public actor Projector {
                 delay = min(delay * 2, .seconds(5))
             }
         }
+        await letGo()
+    }
+
+    /// Says that somebody else may keep the projection level at once.
+    private func letGo() async {
+        let (pool, name, projection) = (pool, name, projection.name)
+        // In a task that is not cancelled as this one is.
+        await Task {
+            _ = try? await pool.query(
+                "delete from projection.keeper where projection = $1 and keeper = $2",
+                [.text(projection), .text(name)])
+        }.value
     }
 
     private func rest(_ time: Duration) async {
@@ -88,30 +136,29 @@ public actor Projector {
         alarm.cancel()
     }
 
-    /// Folds the next entries of the live generation, and of one that is being built.
+    /// Folds the next entries of the live generation.
     ///
     /// - Returns: how many entries it folded at most.
     private func step() async throws(LedgerError) -> Int {
-        var most = 0
-        for generation in try await generations() {
-            let entries = Projector.contiguous(
-                try await reader.entries(
-                    after: generation.checkpoint, atMost: Projector.stepSize),
-                after: generation.checkpoint)
-            if generation.isLive {
-                lag.set(Double(entries.count))
-                checkpoints.note(projection.name, at: generation.checkpoint)
-            } else if entries.count < Projector.stepSize {
-                try await flip(to: generation, after: entries)
-                return Projector.stepSize
-            }
-            guard let last = entries.last else { continue }
-            let changes = try await projection.changes(
-                by: entries, generation: generation.number, reader: reader)
-            try await move(generation, to: last.position, changes)
-            most = max(most, entries.count)
-        }
-        return most
+        guard let live = try await live() else { return 0 }
+        let entries = Projector.contiguous(
+            try await reader.entries(after: live.checkpoint, atMost: Projector.stepSize),
+            after: live.checkpoint)
+        gauges.lag.set(Double(entries.count))
+        gauges.halted.set(Double(live.haltedStreams))
+        checkpoints.note(projection.name, at: live.checkpoint)
+        let hasHalts = generation != live.number && live.haltedStreams > 0
+        guard mayKeep(live, hasNews: !entries.isEmpty || hasHalts) else { return 0 }
+        if generation != live.number { try await enter(live) }
+        guard let last = entries.last else { return 0 }
+        // Taken out while they change, so that they are not copied; lost when that fails.
+        var folds = self.folds
+        self.folds = StreamFolds(projection)
+        let changes = try await folds.changes(
+            by: entries, after: live.checkpoint, generation: live.number, reader: reader)
+        self.folds = folds
+        try await move(live, to: last.position, changes)
+        return entries.count
     }
 
     /// The entries up to the first hole: where a hole can be seen, what fills it comes later.
@@ -127,64 +174,86 @@ public actor Projector {
     private struct Generation {
         let number: Int64
         let edition: Int64
-        let isLive: Bool
         let checkpoint: Position
+        let haltedStreams: Int64
+        let keeper: String?
     }
 
-    /// The generations to keep level: the live one, and a newer one when its edition is old;
-    /// none when a newer program has begun one that this program cannot fold.
-    private func generations() async throws(LedgerError) -> [Generation] {
+    /// The live generation, begun when there is none; `nil` when a newer program has made it,
+    /// which this program cannot fold. One of an older edition is followed until it is rebuilt.
+    private func live() async throws(LedgerError) -> Generation? {
         var found = try await read()
-        if found.allSatisfy({ $0.edition < projection.edition }) {
-            try await begin(after: found)
-            // Another program may have begun the same number with its own edition.
+        if found == nil {
+            try await begin()
             found = try await read()
         }
-        let newest = found.map(\.edition).max() ?? projection.edition
-        guard newest <= projection.edition else {
+        guard let found, found.edition <= projection.edition else {
             if !hasSteppedBack {
                 Log.warning(
-                    "projection is left to a newer program",
-                    ["projection": projection.name, "edition": "\(newest)"])
+                    "projection is left to a newer program", ["projection": projection.name])
             }
             hasSteppedBack = true
-            return []
+            return nil
         }
-        return found.filter { $0.isLive || $0.edition == projection.edition }
+        return found
     }
 
-    /// Begins a generation of this edition; the first of all is live at once.
-    private func begin(after found: [Generation]) async throws(LedgerError) {
-        let next = (found.map(\.number).max() ?? 0) + 1
-        try await write([
-            Statement(
-                """
-                insert into projection.generation \
-                (projection, generation, edition, is_live, checkpoint, updated_at) \
-                values ($1, $2, $3, $4, 0, $5) on conflict do nothing
-                """,
-                [
-                    .text(projection.name), .int8(next), .int8(projection.edition),
-                    .bool(found.isEmpty), .int8(clock().milliseconds),
-                ])
-        ])
+    /// Whether this projector is the one: nobody else is, or whoever is stands still.
+    private func mayKeep(_ live: Generation, hasNews: Bool) -> Bool {
+        if live.keeper == nil || live.keeper == name { return true }
+        guard hasNews else {
+            stalled = nil
+            return false
+        }
+        if let stalled, stalled.checkpoint == live.checkpoint {
+            return stalled.since.duration(to: .now) > Projector.patience
+        }
+        stalled = (live.checkpoint, .now)
+        return false
     }
 
-    private func read() async throws(LedgerError) -> [Generation] {
+    /// Meets a generation for the first time: what is halted there may be readable by now.
+    private func enter(_ live: Generation) async throws(LedgerError) {
+        folds = StreamFolds(projection)
+        var streams: [StreamID] = []
         do throws(PostgresError) {
-            var found: [Generation] = []
+            let rows = try await pool.query(
+                "select stream from projection.halted where projection = $1 and generation = $2",
+                [.text(projection.name), .int8(live.number)])
+            for row in rows { streams.append(StreamID(name: try row.text(0))) }
+        } catch {
+            throw .database(error)
+        }
+        if !streams.isEmpty {
+            var folds = StreamFolds(projection)
+            let changes = try await folds.releases(
+                streams, upTo: live.checkpoint, generation: live.number, reader: reader)
+            self.folds = folds
+            try await move(live, to: live.checkpoint, changes)
+        }
+        if generation != nil { onFlip() }
+        generation = live.number
+    }
+
+    /// Begins the first generation of all, which is live at once.
+    private func begin() async throws(LedgerError) {
+        try await write([Builds.first(of: projection, at: clock())])
+    }
+
+    private func read() async throws(LedgerError) -> Generation? {
+        do throws(PostgresError) {
             let rows = try await pool.query(
                 """
-                select generation, edition, is_live, checkpoint from projection.generation \
-                where projection = $1 order by generation
+                select generation, edition, checkpoint, (select count(*) from projection.halted \
+                where halted.projection = $1 and halted.generation = generation.generation), \
+                (select keeper from projection.keeper where keeper.projection = $1) \
+                from projection.generation where projection = $1 and is_live
                 """, [.text(projection.name)])
-            for row in rows {
-                found.append(
-                    Generation(
-                        number: try row.int8(0), edition: try row.int8(1),
-                        isLive: try row.bool(2), checkpoint: Position(try row.int8(3))))
-            }
-            return found
+            guard let row = rows.first else { return nil }
+            return Generation(
+                number: try row.int8(0), edition: try row.int8(1),
+                checkpoint: Position(try row.int8(2)), haltedStreams: try row.int8(3),
+                keeper: try row.textIfAny(4))
         } catch {
             throw .database(error)
         }
@@ -192,7 +261,7 @@ public actor Projector {
 
     /// Moves the checkpoint together with the rows; when another projector has moved it the
     /// division fails the whole transaction.
-    private func move(_ generation: Generation, to position: Position, _ changes: [Statement])
+    private func move(_ live: Generation, to position: Position, _ changes: [Statement])
         async throws(LedgerError)
     {
         let pen = Statement(
@@ -202,30 +271,19 @@ public actor Projector {
             select 1 / count(*) from moved
             """,
             [
-                .text(projection.name), .int8(generation.number),
-                .int8(generation.checkpoint.number), .int8(position.number),
-                .int8(clock().milliseconds),
+                .text(projection.name), .int8(live.number), .int8(live.checkpoint.number),
+                .int8(position.number), .int8(clock().milliseconds),
             ])
-        try await write([pen] + changes)
-    }
-
-    /// Folds the last entries of a new generation and makes it live, in one commit.
-    private func flip(to generation: Generation, after entries: [Entry])
-        async throws(LedgerError)
-    {
-        let changes = try await projection.changes(
-            by: entries, generation: generation.number, reader: reader)
-        let old = try await read().filter { $0.number < generation.number }
-        let live = Statement(
-            """
-            update projection.generation set is_live = (generation = $2) where projection = $1
-            """, [.text(projection.name), .int8(generation.number)])
-        let forget = Statement(
-            "delete from projection.generation where projection = $1 and generation < $2",
-            [.text(projection.name), .int8(generation.number)])
-        try await move(
-            generation, to: entries.last?.position ?? generation.checkpoint,
-            changes + old.flatMap { projection.removal(ofGeneration: $0.number) } + [live, forget])
+        var statements = [pen] + changes
+        if live.keeper != name {
+            statements.append(
+                Statement(
+                    """
+                    insert into projection.keeper (projection, keeper) values ($1, $2) \
+                    on conflict (projection) do update set keeper = excluded.keeper
+                    """, [.text(projection.name), .text(name)]))
+        }
+        try await write(statements)
     }
 
     private func write(_ statements: [Statement]) async throws(LedgerError) {

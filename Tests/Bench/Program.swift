@@ -3,8 +3,8 @@ import Foundation
 /// Measures the program against bounds found in the same run.
 @main
 struct Program {
-    static let names = ["append", "post", "read", "verify"]
-    static let usage = "usage: ops/bench [--quick] [append] [post] [read] [verify]"
+    static let names = ["append", "post", "read", "verify", "rebuild"]
+    static let usage = "usage: ops/bench [--quick] [append] [post] [read] [verify] [rebuild]"
 
     static func main() async {
         var wanted: [String] = []
@@ -55,6 +55,11 @@ struct Program {
                 ground: ground, forge: forge, binary: binary,
                 customers: isQuick ? 1_000 : 10_000, seconds: isQuick ? 2 : 5)
             figures += try await reading.figures()
+        }
+        if wanted.contains("rebuild") {
+            figures += try await Rebuilding(
+                ground: ground, count: isQuick ? 24_000 : 240_000
+            ).figures()
         }
         return figures
     }

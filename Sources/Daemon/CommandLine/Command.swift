@@ -11,6 +11,11 @@ enum Command: String, CaseIterable, Sendable {
     case entitlements
     case timeline
     case replay
+    case projectionsList = "projections list"
+    case projectionsRebuild = "projections rebuild"
+    case projectionsVerify = "projections verify"
+    case projectionsRollback = "projections rollback"
+    case projectionsCancel = "projections cancel"
     case verify
     case quarantineList = "quarantine list"
     case quarantineShow = "quarantine show"

@@ -32,7 +32,7 @@ enum CommandTable {
                         summary: "record the file's settings where they differ, valid from now"),
                 ]),
             CommandForm(command: .migrate, summary: "bring the schema up to date"),
-        ] + imports + asking + answers + records + quarantine + keys + [
+        ] + imports + asking + answers + records + projections + quarantine + keys + [
             CommandForm(
                 command: .doctor,
                 summary: "check configuration, database, clock, certificates and disk",
@@ -128,15 +128,17 @@ enum CommandTable {
         OptionForm(
             name: "at", value: .text("INSTANT"), summary: "the instant asked about (default: now)"),
         asKnownAt,
-        OptionForm(
-            name: "as-known-position", value: .position,
-            summary: "by what the ledger held at this position"),
+        asKnownPosition,
         OptionForm(name: "app", value: .text("BUNDLE"), summary: "this app alone"),
     ]
 
     private static let asKnownAt = OptionForm(
         name: "as-known-at", value: .text("INSTANT"),
         summary: "by what the ledger held at this instant")
+
+    private static let asKnownPosition = OptionForm(
+        name: "as-known-position", value: .position,
+        summary: "by what the ledger held at this position")
 
     private static let environments = ["Production", "Sandbox", "Xcode", "LocalTesting"]
 
@@ -156,13 +158,66 @@ enum CommandTable {
                 OptionForm(
                     name: "kind", value: .text("KIND"), repeatable: true,
                     summary: "this kind alone; may be repeated"),
-                asKnownAt,
-            ]),
+                asKnownAt, asKnownPosition,
+                OptionForm(
+                    name: "catalog", value: .text("FILE"),
+                    summary: "suppose that this catalogue, {products: {…}}, had always held"),
+                OptionForm(
+                    name: "ownership", value: .choice(["keep", "lastPresenter"]),
+                    summary: "suppose that this had always decided who owns a line"),
+                OptionForm(
+                    name: "compare", value: .flag,
+                    summary: "instead of entries, customers whose answers would differ"),
+                OptionForm(
+                    name: "at", value: .text("INSTANT"),
+                    summary: "the instant that --compare asks about (default: now)"),
+            ],
+            notes: """
+                With --catalog or --ownership and --compare nothing is written: each customer's answers
+                are folded under both settings, and those that differ are printed, one a line.
+                """),
         CommandForm(
             command: .verify,
             summary: "recompute the digests and verify every kept signature again",
             notes: "Ends with 3 when something does not agree."),
     ]
+
+    private static let projections = [
+        CommandForm(command: .projectionsList, summary: "how the projections stand"),
+        CommandForm(
+            command: .projectionsRebuild,
+            summary: "build a projection anew from the record, while it serves",
+            arguments: [projection],
+            options: [
+                workers,
+                OptionForm(
+                    name: "dry-run", value: .flag,
+                    summary: "only show whose answers would change, and how"),
+            ],
+            notes: """
+                The new generation replaces the old one in one commit; the old one is kept for
+                `projections rollback` until the next rebuild. One that was interrupted goes on where it
+                ended when it is run again; a daemon takes it over as well.
+                """),
+        CommandForm(
+            command: .projectionsVerify,
+            summary: "prove that a projection is what the record makes",
+            arguments: [projection], options: [workers],
+            notes: "Ends with 3 when it is not. Nothing is replaced."),
+        CommandForm(
+            command: .projectionsRollback, summary: "make the generation before live again",
+            arguments: [projection]),
+        CommandForm(
+            command: .projectionsCancel, summary: "end a rebuild, whoever is at it",
+            arguments: [projection]),
+    ]
+
+    private static let projection = ArgumentForm(
+        name: "NAME", summary: "such as subscriptions or entitlements")
+
+    private static let workers = OptionForm(
+        name: "workers", value: .text("N"),
+        summary: "how many streams are folded at once (default: one per core)")
 
     private static let quarantine = [
         CommandForm(

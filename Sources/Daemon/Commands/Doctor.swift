@@ -2,6 +2,7 @@ import Delivery
 import Domain
 import Foundation
 import Ledger
+import Projecting
 
 /// `doctor`: checks what a daemon needs, and says what to do about what is wrong.
 struct Doctor {
@@ -111,11 +112,34 @@ struct Doctor {
             remedy: "free some space: the ledger only grows")
     }
 
+    /// Whether every stream follows the record.
+    private func halted(_ ground: Ground) async throws(LedgerError) -> Finding {
+        var streams: [String] = []
+        for projection in Projections.all {
+            do throws(ProjectingError) {
+                let status = try await ProjectionRegistry(ground.readPool).status(
+                    of: projection.name)
+                streams += status.halted.map {
+                    "\($0.stream.name) in \(projection.name): \($0.reason)"
+                }
+            } catch {
+                if case .ledger(let error) = error { throw error }
+            }
+        }
+        guard let first = streams.first else {
+            return Finding(check: "projections", problem: nil)
+        }
+        return Finding(
+            check: "projections", problem: "\(streams.count) streams are halted, such as \(first)",
+            remedy: "run a program that can read the entry: it takes the stream up again at start")
+    }
+
     private func database() async -> [Finding] {
         do throws(DaemonError) {
             return try await Commands.withGround(configuration) { ground throws(DaemonError) in
                 do throws(LedgerError) {
                     let head = try await ground.reader.head()
+                    let halted = try await halted(ground)
                     let lead = head.recordedAt.milliseconds - SystemClock.now.milliseconds
                     return [
                         Finding(check: "database, schema and safeguards", problem: nil),
@@ -124,6 +148,7 @@ struct Doctor {
                             problem: lead > 5_000
                                 ? "the newest batch is \(lead) ms in this machine's future" : nil,
                             remedy: "synchronize this machine's clock"),
+                        halted,
                     ] + (try await deliveries(ground))
                 } catch {
                     throw .ledger(error)

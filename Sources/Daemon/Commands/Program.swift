@@ -68,6 +68,9 @@ public enum Program {
         case .entitlements, .timeline:
             return try await Asking(invocation, configuration).run()
         case .replay: return try await Replaying(invocation, configuration).run()
+        case .projectionsList, .projectionsRebuild, .projectionsVerify, .projectionsRollback,
+            .projectionsCancel:
+            return try await ProjectionCommands(invocation, configuration).run()
         case .quarantineList, .quarantineShow, .quarantineReprocess:
             return try await QuarantineCommands(invocation, configuration).run()
         case .keysCreate, .keysList, .keysRevoke:

@@ -17,6 +17,12 @@ struct Replaying {
     func run() async throws(DaemonError) -> ExitCode {
         // What is asked badly is refused before a database is started for it.
         let (asked, customer, instant) = try filter()
+        if invocation.has("compare") || supposes {
+            guard invocation.has("compare"), supposes else {
+                throw .badQuestion("--compare goes with --catalog, --ownership or both")
+            }
+            return try await Supposing(invocation, configuration).run(knownAt: instant)
+        }
         let kinds = Set(invocation.values("kind"))
         return try await Commands.withGround(configuration) { ground throws(DaemonError) in
             var filter = asked
@@ -40,11 +46,18 @@ struct Replaying {
         }
     }
 
+    private var supposes: Bool {
+        invocation.value("catalog") != nil || invocation.value("ownership") != nil
+    }
+
     private func last(_ ground: Ground, knownAt instant: Instant?)
         async throws(LedgerError) -> Position
     {
         let head = try await ground.reader.head().position
         var last = min(head, invocation.position("to").map(Position.init) ?? head)
+        if let known = invocation.position("as-known-position") {
+            last = min(last, Position(known))
+        }
         if let instant {
             last = min(last, try await ground.reader.position(knownAt: instant).position)
         }
@@ -65,6 +78,9 @@ struct Replaying {
                 }
                 filter.stream = .line(
                     try Reading.environment(parts[0]), try Reading.original(parts[1]))
+            }
+            guard instant == nil || invocation.value("as-known-position") == nil else {
+                throw .badRequest("--as-known-at and --as-known-position exclude each other")
             }
             let customer = try invocation.value("customer").map { id throws(Problem) in
                 try Reading.customer(id)

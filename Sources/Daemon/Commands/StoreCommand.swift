@@ -51,11 +51,7 @@ struct StoreCommand: Sendable {
     /// Brings the projected lines level with the record, which nobody else does without a daemon.
     func levelLines() async throws(DaemonError) {
         let checkpoints = Checkpoints()
-        let projector = Projector(
-            LinesProjection(), reader: LedgerReader(ground.writePool), pool: ground.writePool,
-            on: ground.inner,
-            lag: MetricRegistry().gauge("subledger_lag_entries", help: "Entries not yet folded."),
-            checkpoints: checkpoints, clock: { SystemClock.now })
+        let projector = ground.projector(LinesProjection(), MetricRegistry(), checkpoints)
         let following = Task(executorPreference: ground.inner) { await projector.run() }
         defer { following.cancel() }
         let head: Position

@@ -29,6 +29,8 @@ struct Configuration: Sendable, Equatable {
     var stackPasses = false
     /// In the order written; may be empty.
     var webhooks: [WebhookConfiguration] = []
+    /// What a rebuild of a projection may use.
+    var projections = ProjectionsConfiguration()
     /// An API key with every role, from the environment alone; nil: none.
     var bootstrapKey: Secret?
     /// What is no error but probably not meant, one sentence each.
@@ -56,6 +58,14 @@ struct Configuration: Sendable, Equatable {
         }
         return found
     }
+}
+
+/// What a rebuild of a projection may use.
+struct ProjectionsConfiguration: Sendable, Equatable {
+    /// What its entries and rows may take. Units: MiB.
+    var memoryMiB = 256
+    /// How many streams are folded at once; nil: as many as the machine has cores.
+    var workers: Int?
 }
 
 /// Who owns a line that another customer presents.

@@ -3,6 +3,7 @@ extension ConfigurationDecoder {
     private static let members = [
         "listen", "privateListen", "trustedProxies", "database", "migrationDatabase",
         "dataDirectory", "tls", "apps", "apple", "catalog", "ownership", "stackPasses", "webhooks",
+        "projections",
     ]
 
     /// The configuration that a whole file, with what overrides it, describes.
@@ -34,7 +35,34 @@ extension ConfigurationDecoder {
         }
         configuration.webhooks = list(members["webhooks"], at: "webhooks", of: "webhooks")
             .compactMap { webhook($0.node, at: $0.path) }
+        if let node = members["projections"] {
+            configuration.projections = projections(node, at: "projections")
+        }
         return configuration
+    }
+
+    private mutating func projections(_ node: ConfigurationNode, at path: String)
+        -> ProjectionsConfiguration
+    {
+        var projections = ProjectionsConfiguration()
+        guard let members = object(node, at: path, members: ["memoryMiB", "workers"]) else {
+            return projections
+        }
+        if let node = members["memoryMiB"],
+            let size = integer(
+                node, at: members.path("memoryMiB"), in: 16...1_048_576,
+                allowed: "a whole number of MiB from 16 to 1048576")
+        {
+            projections.memoryMiB = Int(size)
+        }
+        if let node = members["workers"],
+            let count = integer(
+                node, at: members.path("workers"), in: 1...64,
+                allowed: "a whole number from 1 to 64")
+        {
+            projections.workers = Int(count)
+        }
+        return projections
     }
 
     private mutating func addresses(_ members: Members, into configuration: inout Configuration) {

@@ -144,8 +144,12 @@ enum CatalogReading {
         guard let wanted = json["products"] else {
             throw .badRequest("the member `products` is missing")
         }
-        let text = String(
-            decoding: JSON(members: ["products": wanted]).bytes(), as: UTF8.self)
+        return try products(
+            text: String(decoding: JSON(members: ["products": wanted]).bytes(), as: UTF8.self))
+    }
+
+    /// The products of a text in JSON5 such as `{products: {…}}`.
+    static func products(text: String) throws(Problem) -> [String: Product] {
         let node: ConfigurationNode
         do {
             node = try JSON5Parser.parse(text)

@@ -84,6 +84,14 @@ struct OpenAPI: Sendable {
         "POST /v1/webhooks/replay": About(
             summary: "Send a webhook again what a range of positions made",
             body: "{\"webhook\", \"from\", \"to\"}"),
+        "GET /v1/projections": About(summary: "How the projections stand"),
+        "GET /v1/projections/{name}": About(
+            summary: "How a projection stands, its rebuild's progress, streams that halted"),
+        "POST /v1/projections/{name}/rebuild": About(
+            summary: "Build a projection anew while it serves"),
+        "DELETE /v1/projections/{name}/rebuild": About(summary: "End a projection's rebuild"),
+        "POST /v1/projections/{name}/rollback": About(
+            summary: "Make a projection's generation before live again"),
         "GET /healthz": About(summary: "Whether the process lives"),
         "GET /readyz": About(summary: "Whether the daemon can store and answer"),
         "GET /metrics": About(summary: "Figures for Prometheus"),

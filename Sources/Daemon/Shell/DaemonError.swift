@@ -3,6 +3,7 @@ import Crypto
 import HTTP
 import Ledger
 import Postgres
+import Projecting
 
 /// Why a command ended early.
 enum DaemonError: Error, CustomStringConvertible {
@@ -30,6 +31,8 @@ enum DaemonError: Error, CustomStringConvertible {
     case store(ServerAPIError)
     /// An app has no key for the server API, or one that cannot be used.
     case serverAPIUnusable(app: String, why: String)
+    /// A generation of a projection was not built or made live.
+    case projecting(ProjectingError)
     /// What Apple answered is not believed, and no more of that can be kept.
     case quarantineFull(reason: String)
     /// A webhook cannot be signed for, or told from another.
@@ -49,6 +52,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .appleUnavailable: "SL130"
         case .append(let error): error.code
         case .store(let error): error.code
+        case .projecting(let error): error.code
         case .serverAPIUnusable: "SL079"
         case .quarantineFull: "SL080"
         case .webhookUnusable: "SL093"
@@ -71,6 +75,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .appleUnavailable(let file, let line, let why): "\(file):\(line): \(why)"
         case .append(let error): "\(error)"
         case .store(let error): "\(error)"
+        case .projecting(let error): "\(error)"
         case .serverAPIUnusable(let app, let why): "the server API key of \(app): \(why)"
         case .webhookUnusable(let path, let why): "\(path): \(why)"
         case .quarantineFull(let reason): "too much is held for the reason \(reason)"

@@ -25,6 +25,7 @@ struct Service: Sendable {
     private let projectors: [Projector]
     private let outgoing: Outgoing
     private let following: [Task<Void, Never>]
+    private let rebuilding: Task<Void, Never>
 
     /// Starts a daemon's work on a ground.
     ///
@@ -84,7 +85,11 @@ struct Service: Sendable {
                 projectors: projectors, outgoing: outgoing,
                 following: projectors.map { projector in
                     Task(executorPreference: ground.inner) { await projector.run() }
-                } + outgoing.start())
+                } + outgoing.start(),
+                // On no loop: folding the whole record must not keep requests waiting.
+                rebuilding: Task {
+                    await Rebuilder(Projections.all.map { ground.rebuild($0) }).run()
+                })
         } catch {
             await writer.close()
             await outgoing.close()
@@ -96,8 +101,10 @@ struct Service: Sendable {
     func stop() async {
         retrying?.cancel()
         reconciling?.cancel()
+        rebuilding.cancel()
         await retrying?.value
         await reconciling?.value
+        await rebuilding.value
         await writer.close()
         for task in following { task.cancel() }
         for projector in projectors { await projector.wake() }
@@ -109,15 +116,9 @@ struct Service: Sendable {
     private static func projectors(
         _ ground: Ground, _ metrics: MetricRegistry, _ checkpoints: Checkpoints
     ) -> [Projector] {
-        let projections: [any Projection] = [LinesProjection(), HoldingsProjection()]
-        return projections.map { projection in
-            Projector(
-                projection, reader: LedgerReader(ground.writePool), pool: ground.writePool,
-                on: ground.inner,
-                lag: metrics.gauge(
-                    "subledger_projection_lag_entries", help: "Entries not yet folded.",
-                    labels: ["projection": projection.name]), checkpoints: checkpoints,
-                clock: { SystemClock.now })
+        Projections.all.map { projection in
+            ground.projector(
+                projection, metrics, checkpoints, onFlip: { ground.answers.forget() })
         }
     }
 
@@ -159,7 +160,7 @@ struct Service: Sendable {
         let figures = MetricRoutes(questions: questions, metrics: MetricReader(ground.reader))
         routes +=
             receipts.routes + figures.routes + lines.routes + quarantine.routes + operation.routes
-            + webhooks.routes
+            + webhooks.routes + ProjectionRoutes(ground: ground).routes
         let description = OpenAPI(
             routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
         ).document

@@ -1,0 +1,86 @@
+import Domain
+import Ledger
+import Postgres
+
+/// Folds of streams, those of late remembered: the live way of making a projection's rows.
+struct StreamFolds: Sendable {
+    private struct Known: Sendable {
+        var fold: any StreamFold
+        var revision: Int64
+        /// Whether it is on the list of the halted.
+        var isListed = false
+
+        mutating func apply(_ entry: Entry) {
+            fold.apply(entry)
+            revision = entry.revision
+        }
+    }
+
+    private let projection: any Projection
+    private var known: [StreamID: Known] = [:]
+
+    private static let limit = 20_000
+
+    init(_ projection: any Projection) { self.projection = projection }
+
+    /// What entries that follow a position change in a generation.
+    mutating func changes(
+        by entries: [Entry], after position: Position, generation: Int64, reader: LedgerReader
+    ) async throws(LedgerError) -> [Statement] {
+        var folded: [StreamID: Known] = [:]
+        var missing: [StreamID] = []
+        for (stream, news) in Dictionary(grouping: entries, by: \.event.stream) {
+            guard let fresh = projection.fold(of: stream) else { continue }
+            // What is remembered must end just before the news, or the stream is read again.
+            if type(of: fresh).needsHistory, news[0].revision > 1,
+                known[stream]?.revision != news[0].revision - 1
+            {
+                folded[stream] = Known(fold: fresh, revision: 0)
+                missing.append(stream)
+                continue
+            }
+            var next = known[stream] ?? Known(fold: fresh, revision: 0)
+            if news[0].revision == 1 { next = Known(fold: fresh, revision: 0) }
+            for entry in news { next.apply(entry) }
+            folded[stream] = next
+        }
+        for entry in try await reader.entries(of: missing.sorted(), upTo: entries.last?.position) {
+            folded[entry.event.stream]?.apply(entry)
+        }
+        return statements(&folded, after: position, generation)
+    }
+
+    /// What the streams that are halted make now: those that can be read again are released.
+    mutating func releases(
+        _ streams: [StreamID], upTo position: Position, generation: Int64, reader: LedgerReader
+    ) async throws(LedgerError) -> [Statement] {
+        var folded: [StreamID: Known] = [:]
+        for stream in streams {
+            folded[stream] = projection.fold(of: stream).map {
+                Known(fold: $0, revision: 0, isListed: true)
+            }
+        }
+        for entry in try await reader.entries(of: streams.sorted(), upTo: position) {
+            folded[entry.event.stream]?.apply(entry)
+        }
+        return statements(&folded, after: .start, generation)
+    }
+
+    private mutating func statements(
+        _ folded: inout [StreamID: Known], after position: Position, _ generation: Int64
+    ) -> [Statement] {
+        var rows = ProjectedRows(projection.tables)
+        for (stream, known) in folded.sorted(by: { $0.key < $1.key }) {
+            rows.add(known.fold, of: stream, since: position)
+        }
+        let halted = Set(rows.halts.map(\.stream))
+        let released = folded.filter { $0.value.isListed && !halted.contains($0.key) }
+            .map(\.key).sorted()
+        for stream in folded.keys { folded[stream]?.isListed = halted.contains(stream) }
+        if known.count + folded.count > StreamFolds.limit { known = [:] }
+        known.merge(folded.filter { type(of: $0.value.fold).needsHistory }) { _, new in new }
+        return rows.upserts(generation: generation)
+            + HaltList.statements(
+                rows.halts, released: released, projection.name, generation: generation)
+    }
+}

@@ -1,0 +1,117 @@
+import Domain
+import Entitlements
+import EventLoop
+import Ledger
+import Postgres
+import Projecting
+
+/// Rebuilding projections against reading the same entries with COPY, in turns.
+struct Rebuilding {
+    let ground: Ground
+    let count: Int
+
+    private static let periodsOfALine = 12
+
+    /// Runs it, with one worker and with two.
+    func figures() async throws -> [Figure] {
+        let address = try await ground.database("rebuild")
+        try await fill(address)
+        let loop = EventLoop(name: "rebuilding")
+        let pool = ConnectionPool(
+            ConnectionPool.Settings(
+                connectionString: address, options: Migrator.sessionOptions, size: 2,
+                limit: .seconds(60)), on: loop)
+        await pool.start()
+        try await pool.waitUntilAvailable(within: .seconds(10))
+        let copying = try await BlockingConnection.open(address)
+        var figures: [Figure] = []
+        for projection in [LinesProjection(), HoldingsProjection()] as [any Projection] {
+            for workers in [1, 2] {
+                let start = ContinuousClock.now
+                _ = try await copying.copyOut("copy ledger.entry to stdout", into: 0) {
+                    $0 += $1.count
+                }
+                let copied = start.secondsSince
+                let rebuilt = try await rebuild(projection, workers, address, pool)
+                let name = "rebuild \(projection.name), \(workers) workers"
+                figures.append(Figure(name, "\((Double(count) / rebuilt).whole) entries/s"))
+                figures.append(
+                    Figure(
+                        "\(name) ÷ COPY", "COPY \((Double(count) / copied).whole)/s",
+                        copied / rebuilt, .atLeast(workers == 1 ? 0.50 : 0.70)))
+            }
+        }
+        await pool.close()
+        await copying.close()
+        loop.stop()
+        return figures
+    }
+
+    /// How long the building of a generation takes, which nothing else does here. Units: seconds.
+    private func rebuild(
+        _ projection: any Projection, _ workers: Int, _ address: String, _ pool: ConnectionPool
+    ) async throws -> Double {
+        // Nothing follows here: the generation that serves is made to stand where the record ends.
+        try await pool.query("delete from projection.generation")
+        try await pool.query(
+            "insert into projection.generation values ($1, 1, 0, true, $2, 0)",
+            [.text(projection.name), .int8(Int64(count))])
+        let rebuild = Rebuild(
+            projection, pool: pool, reader: LedgerReader(pool),
+            resources: Rebuild.Resources(
+                workers: workers, memoryMiB: 256,
+                connect: { () async throws(PostgresError) in
+                    try await BlockingConnection.open(address, options: Migrator.sessionOptions)
+                }), runner: "bench", clock: { Instant(milliseconds: 1) })
+        let start = ContinuousClock.now
+        let outcome = try await rebuild.replace()
+        guard outcome.entries == Int64(count) else {
+            throw BenchError.unexpected("\(outcome.entries) entries were folded")
+        }
+        return start.secondsSince
+    }
+
+    /// Fills the record with lines of purchases, as superuser and without digests, which no fold reads.
+    private func fill(_ address: String) async throws {
+        let session = try await BlockingConnection.open(address)
+        try await session.beginCopyIn("copy ledger.entry from stdin (format binary)")
+        var rows = CopyRows()
+        for position in 1...count {
+            try rows.append(row(Int64(position)))
+            if rows.byteCount > 1 << 20 { try await session.copyIn(rows.take()) }
+        }
+        try await session.copyIn(rows.finish())
+        _ = try await session.endCopyIn()
+        try await session.query(
+            "insert into ledger.batch values (1, null, null, 1, $1, 1, '\\x00', '\\x00', $2)",
+            [
+                .int8(Int64(count)),
+                .bytes([UInt8](repeating: 0, count: 32 * count.nonzeroBitCount)),
+            ])
+        try await session.execute(script: "analyze ledger.entry")
+        await session.close()
+    }
+
+    /// Entries of one line are far apart, as they are where many lines renew month by month.
+    private func row(_ position: Int64) throws -> [Parameter] {
+        let lines = Int64(max(1, count / Rebuilding.periodsOfALine))
+        let (line, period) = ((position - 1) % lines, (position - 1) / lines)
+        let instant = Instant(milliseconds: 1_700_000_000_000 + period * 30 * 86_400_000)
+        var statement = TransactionStatement(
+            transaction: "\(line)-\(period)", original: "\(line)", bundle: "com.example.app",
+            product: "pro.monthly", purchasedAt: instant, signedAt: instant,
+            environment: .production)
+        statement.expiresAt = instant.adding(milliseconds: 30 * 86_400_000)
+        statement.type = "Auto-Renewable Subscription"
+        let content = Event.Content.transaction(statement)
+        let body = String(decoding: content.body.canonicalBytes(), as: UTF8.self)
+        return [
+            .int2(Int16(Bucket.of(statement.stream))), .int8(position),
+            .text(statement.stream.name), .int8(period + 1), .text("renewed"),
+            .text("\(line)-\(period)"), .text("Production"), .int8(line + 1),
+            .int8(instant.milliseconds), .int8(instant.milliseconds), .int8(instant.milliseconds),
+            .int8(1), .text("notification"), .null, .json(body),
+            .bytes([UInt8](repeating: 0, count: 32)),
+        ]
+    }
+}
