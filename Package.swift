@@ -38,7 +38,7 @@ let package = Package(
             name: "Schema", path: "schema",
             resources: [
                 .embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql"),
-                .embedInCode("0003_generations.sql"),
+                .embedInCode("0003_generations.sql"), .embedInCode("0004_delivery.sql"),
             ],
             swiftSettings: strict),
 
@@ -61,13 +61,23 @@ let package = Package(
         room(
             "Entitlements",
             ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
+        room(
+            "Delivery",
+            ["Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "Ledger"]),
+
+        room(
+            "Analytics", ["Domain", "Diagnostics", "Ledger", "Operation", "Projecting", "Postgres"]),
+        room(
+            "StoreSimulator",
+            ["Domain", "Diagnostics", "EventLoop", "Crypto", "HTTP", "COpenSSL"]),
 
         // Floor 5.
         room(
             "Daemon",
             [
                 "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore",
-                "Ledger", "Operation", "Projecting", "Entitlements",
+                "Ledger", "Operation", "Projecting", "Entitlements", "Analytics", "Delivery",
+                "StoreSimulator",
             ]),
 
         // Floor 6.
@@ -86,16 +96,22 @@ let package = Package(
             name: "TestSigner", dependencies: ["Crypto", "COpenSSL"], path: "Tests/Signer",
             swiftSettings: strict),
         tests("CryptoTests", ["Crypto", "TestSigner", "COpenSSL"]),
+        .target(
+            name: "TestApple", dependencies: ["Domain", "HTTP", "EventLoop"],
+            path: "Tests/Apple", swiftSettings: strict),
         tests(
             "AppStoreTests",
-            ["AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner"]),
+            [
+                "AppStore", "Domain", "Crypto", "HTTP", "EventLoop", "TestLives", "TestSigner",
+                "TestApple",
+            ]),
         tests("DiagnosticsTests", ["Diagnostics"]),
         tests(
             "DaemonTests",
             [
                 "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
-                "TestLives",
-                "TestSigner", "TestSupport",
+                "AppStore", "Entitlements", "Postgres", "StoreSimulator", "TestLives", "TestSigner",
+                "TestSupport", "TestApple",
             ]),
         tests(
             "LedgerTests",
@@ -103,7 +119,19 @@ let package = Package(
                 "Ledger", "Projecting", "Operation", "Domain", "Crypto", "Diagnostics", "Postgres",
                 "EventLoop", "Schema", "TestSupport",
             ]),
+        tests(
+            "DeliveryTests",
+            [
+                "Delivery", "Domain", "Diagnostics", "EventLoop", "Crypto", "Postgres", "HTTP",
+                "Ledger", "TestSupport",
+            ]),
         tests("HouseTests", []),
+        tests("AnalyticsTests", ["Analytics", "Domain", "TestLives"]),
+        tests(
+            "StoreSimulatorTests",
+            [
+                "StoreSimulator", "AppStore", "Domain", "Crypto", "EventLoop", "HTTP", "TestLives",
+            ]),
         .executableTarget(
             name: "Bench",
             dependencies: [

@@ -1,8 +1,11 @@
 -- 0002_asking
--- What:     how far Apple's server API was asked: histories, notifications, single lines.
--- Why:      asking goes on where it stopped, and no line is asked about too often.
--- Locks:    none; creates new objects only.
--- Undo:     drop table operation.history_cursor, operation.comparison, operation.inquiry.
+-- What:     how far Apple's server API was asked: histories, notifications, single lines; and
+--           which lines are in doubt.
+-- Why:      asking goes on where it stopped, no line is asked about too often, and those that
+--           must be are found without a look at the others.
+-- Locks:    projection.line, while columns without a value are added.
+-- Undo:     drop table operation.history_cursor, operation.comparison, operation.inquiry;
+--           alter table projection.line drop column doubt, drop column doubt_from.
 -- Breaking: no; a daemon that runs meanwhile is not disturbed.
 
 create table operation.history_cursor (
@@ -43,3 +46,13 @@ comment on table operation.inquiry is 'Lines in doubt that were asked about, and
 
 grant select, insert, update, delete
     on operation.history_cursor, operation.comparison, operation.inquiry to subledger_daemon;
+
+alter table projection.line add column doubt text, add column doubt_from bigint;
+
+create index line_in_doubt
+    on projection.line (generation, bundle, environment, doubt_from, bucket, stream)
+    where doubt is not null;
+
+comment on column projection.line.doubt is
+    'What must have happened and was not said: overdue, successor_missing.';
+comment on column projection.line.doubt_from is 'Since when that is in doubt, ms since 1970.';

@@ -13,6 +13,7 @@ public struct Migration: Sendable {
         Migration(number: 2, name: "0002_asking", bytes: PackageResources._002_asking_sql),
         Migration(
             number: 3, name: "0003_generations", bytes: PackageResources._003_generations_sql),
+        Migration(number: 4, name: "0004_delivery", bytes: PackageResources._004_delivery_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

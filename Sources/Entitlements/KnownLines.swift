@@ -9,12 +9,20 @@ public struct KnownLines: Sendable {
     /// A reader over read-only sessions.
     public init(_ pool: ConnectionPool) { self.pool = pool }
 
-    /// The lines of an app after a stream, in the order of streams within buckets.
+    /// A place among all lines.
+    public struct Place: Sendable, Hashable {
+        fileprivate var bucket: Int32
+        fileprivate var stream: String
+        /// Before all of them.
+        public static let start = Place(bucket: -1, stream: "")
+    }
+
+    /// The lines of an app after a place, in the order of streams within buckets.
     ///
     /// - Shape: at most `count` lines are looked at; the place to go on from is `nil` when there
     ///   are no more.
-    public func page(app bundle: String, after place: LinesInDoubt.Place, atMost count: Int)
-        async throws(LedgerError) -> (lines: [StreamID], next: LinesInDoubt.Place?)
+    public func page(app bundle: String, after place: Place, atMost count: Int)
+        async throws(LedgerError) -> (lines: [StreamID], next: Place?)
     {
         let rows = try await pool.read(
             """
@@ -25,10 +33,10 @@ public struct KnownLines: Sendable {
             """, [.int4(place.bucket), .text(place.stream)])
         do throws(PostgresError) {
             var lines: [StreamID] = []
-            var next: LinesInDoubt.Place?
+            var next: Place?
             for row in rows {
                 let stream = try row.text(1)
-                next = LinesInDoubt.Place(bucket: try row.int4(0), stream: stream)
+                next = Place(bucket: try row.int4(0), stream: stream)
                 if try row.textIfAny(2) == bundle { lines.append(StreamID(name: stream)) }
             }
             return (lines, next)

@@ -8,13 +8,14 @@ public struct LinesProjection: Projection {
     /// `subscriptions`.
     public let name = "subscriptions"
     /// Raised when what a line is made of changes.
-    public let edition: Int64 = 3
+    public let edition: Int64 = 4
 
     static let lines = ProjectionTable(
         "line", key: ["bucket": .int2, "stream": .text],
         [
             "position": .int8, "environment": .text, "original": .text, "bundle": .text,
-            "product_group": .text, "state": .json, "halted": .text,
+            "product_group": .text, "state": .json, "halted": .text, "doubt": .text,
+            "doubt_from": .int8,
         ])
     static let transactions = ProjectionTable(
         "transaction", key: ["environment": .text, "transaction": .text, "original": .text])
@@ -68,6 +69,8 @@ struct LineFold: StreamFold {
                 .text(ifAny: line.bundle), .text(ifAny: line.group),
                 .json(String(decoding: line.state.canonicalBytes(), as: UTF8.self)),
                 .text(ifAny: haltedAt.map { "entry \($0) cannot be read" }),
+                .text(ifAny: line.doubt?.kind.rawValue),
+                line.doubt.map { .int8($0.from.milliseconds) } ?? .null,
             ])
         for (named, place) in transactions where place > position {
             rows.add(

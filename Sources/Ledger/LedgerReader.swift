@@ -41,6 +41,26 @@ public struct LedgerReader: Sendable {
             StreamQuery.sql, StreamQuery.parameters(streams, upTo: last ?? Position(.max)))
     }
 
+    /// Entries by stream, in the order of buckets, streams and revisions, after one of them.
+    ///
+    /// - Parameter prefix: how the names of the wanted streams begin.
+    /// - Shape: at most `count`; none beyond `last`.
+    public func entriesByStream(
+        _ prefix: String, after entry: (stream: StreamID, revision: Int64)?,
+        upTo last: Position, atMost count: Int
+    ) async throws(LedgerError) -> [Entry] {
+        try await entries(
+            """
+            select \(EntryRow.columns) from ledger.entry \
+            where (bucket, stream, revision) > ($1::int4::smallint, $2, $3) and position <= $4 \
+            and starts_with(stream, $5) order by bucket, stream, revision limit \(count)
+            """,
+            [
+                .int4(entry.map { Bucket.of($0.stream) } ?? -1), .text(entry?.stream.name ?? ""),
+                .int8(entry?.revision ?? 0), .int8(last.number), .text(prefix),
+            ])
+    }
+
     /// The position of what had been recorded by an instant, and whether that is settled: an
     /// instant at or after the newest batch may still grow.
     public func position(knownAt instant: Instant)
@@ -55,6 +75,19 @@ public struct LedgerReader: Sendable {
         return try wrapped { () throws(PostgresError) in
             let row = try rows.only()
             return (Position(try row.int8(0)), try row.bool(1))
+        }
+    }
+
+    /// When a position was recorded; `nil` when nothing is there.
+    public func recordedAt(_ position: Position) async throws(LedgerError) -> Instant? {
+        let rows = try await pool.read(
+            """
+            select recorded_at from ledger.entry where position = $1
+            """, [.int8(position.number)])
+        return try wrapped { () throws(PostgresError) in
+            try rows.first.map { row throws(PostgresError) in
+                Instant(milliseconds: try row.int8(0))
+            }
         }
     }
 

@@ -109,6 +109,10 @@ struct Plan: Sendable {
                 last = max(last, position)
             }
         }
+        for companion in proposal.companions(known) {
+            let position = known.subscription(companion.stream).position(of: companion.key)
+            last = max(last, position ?? .start)
+        }
         return last == .start ? head.position : last
     }
 

@@ -14,17 +14,22 @@ public struct Proposal: Sendable {
     public var evidence: Evidence?
     /// The keys under which the record holds it when it is a repeat.
     public var keys: [String]
+    /// Where the record holds what was appended with it: a repeat answers that position too.
+    public var companions: @Sendable (Known) -> [(stream: StreamID, key: String)]
 
     /// A proposal of these parts.
     public init(
         tokens: [String] = [], customers: [String] = [], evidence: Evidence? = nil,
-        keys: [String] = [], streams: @escaping @Sendable (Known) -> [StreamID],
+        keys: [String] = [],
+        companions: @escaping @Sendable (Known) -> [(stream: StreamID, key: String)] = { _ in [] },
+        streams: @escaping @Sendable (Known) -> [StreamID],
         decide: @escaping @Sendable (Known) -> Decision
     ) {
         self.tokens = tokens
         self.customers = customers
         self.evidence = evidence
         self.keys = keys
+        self.companions = companions
         self.streams = streams
         self.decide = decide
     }

@@ -36,4 +36,12 @@ public struct Comparisons: Sendable {
             where bundle = $1 and environment = $2
             """, [.text(bundle), .text(environment), .int8(instant)])
     }
+
+    /// Lets the next comparison begin at once: this one was not finished.
+    public func release(bundle: String, environment: String) async throws(PostgresError) {
+        try await pool.query(
+            """
+            update operation.comparison set begun_at = 0 where bundle = $1 and environment = $2
+            """, [.text(bundle), .text(environment)])
+    }
 }

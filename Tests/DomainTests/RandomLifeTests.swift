@@ -98,6 +98,120 @@ struct RandomLifeTests {
         }
     }
 
+    @Test("names for its access only what was stated, from no earlier to no later than it was")
+    func reasons() {
+        expect(cases(120, long: 5000)) { observations, _ in
+            let stated = observations.compactMap(\.transaction?.content)
+            let graces = observations.compactMap(\.renewal?.content.graceExpiresAt)
+            let extensions = observations.compactMap(\.notice?.renewsAt)
+            let line = line(observations)
+            let holdings = holdings(line)
+            return instants(around: line).allSatisfy { instant in
+                let told = holdings.verdicts(for: customer, at: instant).entitlements
+                return told.flatMap(\.because).allSatisfy { reason in
+                    let named = stated.filter { $0.transaction == reason.transaction }
+                    let item = named.compactMap(\.webOrderLineItem).first
+                    let own = named + stated.filter { item != nil && $0.webOrderLineItem == item }
+                    guard let first = own.map({ min($0.purchasedAt, $0.signedAt) }).min(),
+                        let last = (own.compactMap(\.expiresAt) + extensions).max(),
+                        let until = reason.until
+                    else { return false }
+                    return own.contains { $0.product == reason.product }
+                        && first <= reason.from && reason.from <= instant && instant < until
+                        && until <= max(last.adding(days: 16), graces.max() ?? last)
+                }
+            }
+        }
+    }
+
+    @Test("is in one state at every instant, which its access and its words bear out")
+    func states() {
+        expect(cases(300, long: 20_000)) { observations, _ in
+            let line = line(observations)
+            let spans = line.spans(testSettings)
+            let begins = line.periods.map(\.from).min()
+            let isHeard = { instant in observations.contains { Self.isHeard($0, by: instant) } }
+            return instants(around: line).allSatisfy { instant in
+                let hasAccess = spans.contains { $0.from <= instant && instant < $0.until }
+                let hasBegun = begins.map { $0 <= instant } ?? false
+                switch line.state(at: instant, testSettings) {
+                case .trial, .active, .grace: return hasAccess
+                case .retry: return !hasAccess && hasBegun
+                case .expired: return !hasAccess && hasBegun
+                case .revoked:
+                    let ends = line.periods.compactMap(\.revokedAt)
+                    return !hasAccess && ends.contains { $0 <= instant }
+                case .incomplete: return begins == nil && isHeard(instant)
+                case .none: return !hasBegun && (begins != nil || !isHeard(instant))
+                case .granted: return false
+                }
+            }
+        }
+    }
+
+    @Test("is told of later as it was told of at the time, from what was on the record by then")
+    func remembered() {
+        expect(cases(120, long: 5000)) { observations, random in
+            let arrived = RandomLife.arrival(observations, &random)
+            var subscription = Subscription(stream)
+            var record: [Entry] = []
+            var told: [(entries: Int, at: Instant, verdicts: Verdicts)] = []
+            for observation in arrived {
+                for event in decide(observation, given: subscription) {
+                    let revision = subscription.revision + 1
+                    let entry = Entry(
+                        position: Position(revision), revision: revision,
+                        recordedAt: Instant(milliseconds: revision), event: event)
+                    subscription.apply(entry)
+                    record.append(entry)
+                }
+                let edges = instants(around: subscription.line())
+                guard !edges.isEmpty else { continue }
+                let instant = edges[random.below(edges.count)]
+                let verdicts = holdings(subscription.line()).verdicts(for: customer, at: instant)
+                told.append((record.count, instant, verdicts))
+            }
+            return told.allSatisfy { entries, instant, verdicts in
+                var again = Subscription(stream)
+                for entry in record.prefix(entries) { again.apply(entry) }
+                return holdings(again.line()).verdicts(for: customer, at: instant) == verdicts
+            }
+        }
+    }
+
+    @Test("with others makes as many states as there are lines, at any instant")
+    func sums() {
+        var random = SplitMix64(seed: 5)
+        var wrong: [String] = []
+        for group in 0..<UInt64(cases(5, long: 200)) {
+            let lines = (group * 20..<group * 20 + 20).map {
+                line(RandomLife(seed: $0).observations)
+            }
+            let edges = lines.flatMap { instants(around: $0) }
+            for _ in 0..<100 {
+                let instant = edges[random.below(edges.count)]
+                let states = lines.map { $0.state(at: instant, testSettings) }
+                let held = lines.filter { line in
+                    line.spans(testSettings).contains { $0.from <= instant && instant < $0.until }
+                }
+                let counts = Dictionary(grouping: states, by: \.self).mapValues(\.count)
+                let access = [LineState.trial, .active, .grace].compactMap { counts[$0] }
+                let others = [LineState.retry, .expired, .revoked, .incomplete, .none]
+                    .compactMap { counts[$0] }
+                if access.reduce(0, +) != held.count
+                    || (access + others).reduce(0, +) != lines.count
+                {
+                    wrong.append("lives of group \(group) at \(instant): \(counts)")
+                }
+            }
+        }
+        #expect(wrong.prefix(3) == [])
+    }
+
+    private static func isHeard(_ observation: Observation, by instant: Instant) -> Bool {
+        (observation.renewal?.content.signedAt).map { $0 <= instant } ?? false
+    }
+
     @Test("is answered alike for as long as the answer says that it is fresh")
     func fresh() {
         expect(cases(120, long: 5000)) { observations, _ in

@@ -105,4 +105,55 @@ struct NumberTests {
             #expect(met.known.tokens[token] != nil)
         }
     }
+
+    @Test("are what is kept of those who presented held evidence, and forgotten with them")
+    func presenters() async throws {
+        try await withLedger { ledger in
+            let store = HeldStore(ledger.pool)
+            let reader = HeldReader(ledger.pool)
+            let writer = ledger.writer()
+            let ann = try await writer.append(Command.meet(customer: "Ann")).known.customers["Ann"]
+            await writer.close()
+            func hold(_ presenter: String?, _ milliseconds: Int64) async throws {
+                var evidence = Evidence.sample("held", header: "header")
+                evidence.receivedAt = base.adding(milliseconds: milliseconds)
+                _ = try await store.keep(
+                    evidence, reason: "wrong_app", detail: "", presenter: presenter,
+                    draw: drawAnyNumber)
+            }
+            func presenters() async throws -> [String] {
+                try await reader.pieces(atMost: 10).flatMap { piece in
+                    piece.presenters.map {
+                        "\($0.customer) \($0.at.milliseconds - base.milliseconds)"
+                    }
+                }
+            }
+            try await hold("Ann", 1)
+            for (presenter, at) in [("Bob B", 2), (nil, 3), ("Ann", 4), ("Bob B", 5)] {
+                try await hold(presenter, Int64(at))
+            }
+            #expect(try await presenters() == ["Ann 1", "Bob B 2"])
+            #expect(
+                try await ledger.number("select presented_by from ledger.held") == ann?.number)
+            #expect(try await ledger.number("select count(*) from operation.customer") == 2)
+            try await ledger.superuser.execute(
+                script: "delete from operation.customer where id = 'Ann'")
+            #expect(try await presenters() == ["Bob B 2"])
+        }
+    }
+
+    @Test("of a presenter whose id is a token is that of the token")
+    func presentingToken() async throws {
+        try await withLedger { ledger in
+            let store = HeldStore(ledger.pool)
+            for (name, presenter) in [("a", token.uppercased()), ("b", token)] {
+                _ = try await store.keep(
+                    .sample(name, header: "header", tokens: [token]), reason: "wrong_app",
+                    detail: "", presenter: presenter, draw: drawAnyNumber)
+            }
+            let numbers = try await numbers(ledger)
+            #expect(Set(numbers.keys) == ["token \(token)", "customer \(token.uppercased())"])
+            #expect(Set(numbers.values).count == 1)
+        }
+    }
 }

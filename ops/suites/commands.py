@@ -25,7 +25,8 @@ NOTIFICATIONS = "/v1/apple/notifications"
 
 COMMANDS = [
     "serve", "migrate", "import notifications", "import transactions", "entitlements", "timeline",
-    "replay", "keys create", "keys list", "keys revoke", "verify", "doctor",
+    "backfill", "reconcile", "replay", "keys create", "keys list", "keys revoke", "verify",
+    "doctor",
 ]
 
 

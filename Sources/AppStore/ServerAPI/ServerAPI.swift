@@ -11,8 +11,8 @@ public final class ServerAPI: Sendable {
     public enum Step: Sendable, Equatable {
         /// A call was sent.
         case asked
-        /// One that failed will be sent again.
-        case retried
+        /// One that failed will be sent again after a pause.
+        case retried(after: Duration)
         /// One got no answer that can be used.
         case failed(ServerAPIError)
     }
@@ -105,7 +105,7 @@ public final class ServerAPI: Sendable {
                         after: attempt, since: start, now: waiting.now(), until: until,
                         chance: waiting.chance())
                 else { throw error }
-                observe(call.name, .retried)
+                observe(call.name, .retried(after: pause))
                 try await sleep(pause)
                 attempt += 1
             }

@@ -24,6 +24,7 @@ enum Command: String, CaseIterable, Sendable {
     case keysList = "keys list"
     case keysRevoke = "keys revoke"
     case doctor
+    case storeSimulator = "store-simulator"
 
     /// The one or two words of its spelling.
     var words: [String] { rawValue.split(separator: " ").map(String.init) }

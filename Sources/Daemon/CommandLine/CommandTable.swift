@@ -36,7 +36,8 @@ enum CommandTable {
             CommandForm(
                 command: .doctor,
                 summary: "check configuration, database, clock, certificates and disk",
-                notes: "Ends with 3 when something is wrong, and says what to do about it.")
+                notes: "Ends with 3 when something is wrong, and says what to do about it."),
+            SimulatorForm.form,
         ]
 
     private static let imports = [

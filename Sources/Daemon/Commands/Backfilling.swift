@@ -29,8 +29,11 @@ struct Backfilling {
         var asked = 0
         var tally = Histories.Tally()
         var unknown: [String] = []
+        var unknownCount = 0
         var failures: [(id: String, error: DaemonError)] = []
         var failed = 0
+        /// After which no other history could be brought.
+        var fatal: DaemonError?
     }
 
     func run() async throws(DaemonError) -> ExitCode {
@@ -41,43 +44,46 @@ struct Backfilling {
                 throw .badQuestion(error.detail)
             }
         }
+        try checkApp()
         let summary = try await StoreCommand.run(configuration, app: invocation.value("app")) {
             (command) async throws(DaemonError) in
             try await invocation.arguments.isEmpty ? bringAll(command) : bringNamed(command)
         }
         report(summary)
+        if let fatal = summary.fatal { throw fatal }
         let isLacking = !invocation.arguments.isEmpty && !summary.unknown.isEmpty
         return summary.failed > 0 || isLacking ? .failed : .done
     }
 
+    /// An id names no app.
+    private func checkApp() throws(DaemonError) {
+        let keyed = configuration.apps.filter { $0.serverAPI != nil }
+        guard !invocation.arguments.isEmpty, invocation.value("app") == nil, keyed.count > 1
+        else { return }
+        throw .badQuestion("several apps have a key for the server API; --app BUNDLE says which")
+    }
+
     /// The histories of the ids that were given.
-    private func bringNamed(_ command: StoreCommand) async throws(DaemonError) -> Summary {
-        guard let app = command.stores.apps.first, command.stores.apps.count == 1 else {
-            throw .badQuestion(
-                command.stores.apps.isEmpty
-                    ? "no app has a key for the server API (apps[].serverAPI)"
-                    : "several apps have a key for the server API; --app BUNDLE says which")
-        }
+    private func bringNamed(_ command: StoreCommand) async -> Summary {
         var summary = Summary()
         let progress = Progress("backfill", unit: "transactions")
-        let errands = invocation.arguments.map { Errand(app: app, id: $0, environment: nil) }
-        try await bring(errands, command, progress, &summary)
+        let errands = command.stores.apps.prefix(1).flatMap { app in
+            invocation.arguments.map { Errand(app: app, id: $0, environment: nil) }
+        }
+        await bring(errands, command, progress, &summary)
         progress.finish()
         return summary
     }
 
     /// The histories of all known lines; one history has all lines of its customer.
     private func bringAll(_ command: StoreCommand) async throws(DaemonError) -> Summary {
-        guard !command.stores.apps.isEmpty else {
-            throw .badQuestion("no app has a key for the server API (apps[].serverAPI)")
-        }
         try await command.levelLines()
         let lines = KnownLines(command.ground.writePool)
         var summary = Summary()
         let progress = Progress("backfill", unit: "transactions")
         for app in command.stores.apps {
-            var place: LinesInDoubt.Place? = .start
-            while let from = place {
+            var place: KnownLines.Place? = .start
+            while let from = place, summary.fatal == nil {
                 let (found, next) = try await page(lines, app, after: from)
                 place = next
                 let errands = found.compactMap { stream -> Errand? in
@@ -86,15 +92,15 @@ struct Backfilling {
                     }
                     return Errand(app: app, id: line.original, environment: line.environment)
                 }
-                try await bring(errands, command, progress, &summary)
+                await bring(errands, command, progress, &summary)
             }
         }
         progress.finish()
         return summary
     }
 
-    private func page(_ lines: KnownLines, _ app: StoreApps.App, after place: LinesInDoubt.Place)
-        async throws(DaemonError) -> (lines: [StreamID], next: LinesInDoubt.Place?)
+    private func page(_ lines: KnownLines, _ app: StoreApps.App, after place: KnownLines.Place)
+        async throws(DaemonError) -> (lines: [StreamID], next: KnownLines.Place?)
     {
         do throws(LedgerError) {
             return try await lines.page(app: app.bundleID, after: place, atMost: 500)
@@ -108,32 +114,29 @@ struct Backfilling {
     private func bring(
         _ errands: [Errand], _ command: StoreCommand, _ progress: Progress,
         _ summary: inout Summary
-    ) async throws(DaemonError) {
+    ) async {
         let histories = Histories(
             intake: command.intake, cursors: HistoryCursors(command.ground.writePool))
         var summed = summary
-        let failure = await withTaskGroup(
-            of: (Errand, Result<Histories.Tally, DaemonError>).self
-        ) { group -> DaemonError? in
+        await withTaskGroup(of: (Errand, Result<Histories.Tally, DaemonError>).self) { group in
             var left = errands[...]
             var underWay = 0
             while true {
-                while underWay < StoreApps.width, let errand = left.popFirst() {
+                while summed.fatal == nil, underWay < StoreApps.width,
+                    let errand = left.popFirst()
+                {
                     if isCovered(errand, by: summed.tally.lines) { continue }
                     underWay += 1
                     group.addTask { await bring(errand, histories, progress) }
                 }
-                guard let (errand, result) = await group.next() else { return nil }
+                guard let (errand, result) = await group.next() else { return }
                 underWay -= 1
                 summed.asked += 1
-                if let fatal = note(result, of: errand, in: &summed) {
-                    group.cancelAll()
-                    return fatal
-                }
+                note(result, of: errand, in: &summed)
+                if summed.fatal != nil { group.cancelAll() }
             }
         }
         summary = summed
-        if let failure { throw failure }
     }
 
     private func isCovered(_ errand: Errand, by lines: Set<StreamID>) -> Bool {
@@ -158,25 +161,25 @@ struct Backfilling {
         }
     }
 
-    /// Notes what came of a history; an error after which no other can be brought is returned.
+    /// Notes what came of a history. What Apple says of one customer does not stop the others; a
+    /// key that is not accepted, or servers that do not answer, do.
     private func note(
         _ result: Result<Histories.Tally, DaemonError>, of errand: Errand,
         in summary: inout Summary
-    ) -> DaemonError? {
+    ) {
         switch result {
         case .success(let tally): summary.tally.add(tally)
         case .failure(.store(.unknown)):
+            summary.unknownCount += 1
             if summary.unknown.count < Backfilling.listed { summary.unknown.append(errand.id) }
-        case .failure(.store(.unauthorized)) where errand.environment == nil:
-            return .store(.unauthorized)
-        case .failure(.store(let error)):
+        case .failure(.store(.refused)), .failure(.store(.failing)), .failure(.store(.stuck)),
+            .failure(.store(.unreadable)):
             summary.failed += 1
-            if summary.failures.count < Backfilling.listed {
-                summary.failures.append((errand.id, .store(error)))
+            if summary.failures.count < Backfilling.listed, case .failure(let error) = result {
+                summary.failures.append((errand.id, error))
             }
-        case .failure(let error): return error
+        case .failure(let error): summary.fatal = summary.fatal ?? error
         }
-        return nil
     }
 
     private func report(_ summary: Summary) {
@@ -191,6 +194,7 @@ struct Backfilling {
                     "quarantined": .object(
                         reasons.map { .init($0.key, .integer(Int64($0.value))) }),
                     "unknown": .array(summary.unknown.map(JSON.string)),
+                    "unknownCount": .integer(Int64(summary.unknownCount)),
                     "failures": .array(
                         summary.failures.map {
                             JSON(members: [

@@ -1,3 +1,4 @@
+import Delivery
 import Domain
 import Foundation
 import Ledger
@@ -79,6 +80,24 @@ struct Doctor {
         }
     }
 
+    /// Whether each webhook takes what it is sent.
+    private func deliveries(_ ground: Ground) async throws(LedgerError) -> [Finding] {
+        let names = Set(
+            configuration.webhooks.map { $0.name ?? Webhook.name(ofURL: $0.url) })
+        return try await WebhookDesk(ground.readPool).states()
+            .filter { names.contains($0.name) }.map { state in
+                let waits = state.pending > 0 ? state.lastError : nil
+                return Finding(
+                    check: "webhook \(state.name)",
+                    problem: state.parked > 0
+                        ? "\(state.parked) deliveries are parked: \(state.lastError ?? "")"
+                        : waits.map { "\(state.pending) deliveries wait: \($0)" },
+                    remedy: "mend what answers there; see the section "
+                        + "\((state.parked > 0 ? DeliveryTrouble.parked : .failed).code) of "
+                        + "ops/runbook.md")
+            }
+    }
+
     private func disk() -> Finding {
         let values = try? FileManager.default.attributesOfFileSystem(
             forPath: configuration.dataDirectory)
@@ -130,7 +149,7 @@ struct Doctor {
                                 ? "the newest batch is \(lead) ms in this machine's future" : nil,
                             remedy: "synchronize this machine's clock"),
                         halted,
-                    ]
+                    ] + (try await deliveries(ground))
                 } catch {
                     throw .ledger(error)
                 }

@@ -154,7 +154,8 @@ struct Importing {
             do throws(PostgresError) {
                 _ = try await means.held.keep(
                     Observing.evidence(evidence, source: .app, receivedAt: now),
-                    reason: reason.rawValue, detail: detail, draw: Ground.draw)
+                    reason: reason.rawValue, detail: detail, presenter: presenter,
+                    draw: Ground.draw)
             } catch {
                 throw .database(error)
             }

@@ -25,6 +25,11 @@ public enum Program {
     }
 
     private static func run(_ invocation: Invocation) async -> ExitCode {
+        // It has no ledger, and so no configuration.
+        if invocation.command == .storeSimulator {
+            guard setLogLevel(for: invocation.command) else { return .usage }
+            return await Simulating(invocation).run()
+        }
         let configuration: Configuration
         do throws(ConfigurationError) {
             configuration = try ConfigurationLoader.load(invocation)
@@ -72,6 +77,7 @@ public enum Program {
             return try await KeyCommands(invocation, configuration).run()
         case .verify: return try await Verifying(invocation, configuration).run()
         case .doctor: return await Doctor(invocation, configuration).run()
+        case .storeSimulator: return await Simulating(invocation).run()
         }
     }
 

@@ -1,3 +1,4 @@
+import Diagnostics
 import Domain
 import HTTP
 import Ledger
@@ -92,7 +93,9 @@ struct QuarantineCommands {
         let reprocessing = Reprocessing(
             interpreter: try configuration.interpreter(), held: HeldReader(ground.writePool),
             evidence: EvidenceReader(ground.readPool), writer: writer,
-            checks: configuration.apple.onlineChecks ? OnlineChecks(client: Client()) : nil)
+            checks: configuration.apple.onlineChecks
+                ? OnlineChecks(client: Client()) : nil,
+            forgeries: Forgeries(samples: Samples(ground.writePool), metrics: MetricRegistry()))
         let tally: Reprocessing.Tally
         do throws(DaemonError) {
             tally = try await reprocessing.run(invocation.arguments.map { $0.lowercased() })
@@ -104,10 +107,13 @@ struct QuarantineCommands {
         if invocation.has("json") {
             Commands.write(
                 JSON(members: [
-                    "believed": .integer(Int64(tally.believed)), "held": tally.rendered,
+                    "believed": .integer(Int64(tally.believed)),
+                    "refused": .integer(Int64(tally.refused)), "held": tally.rendered,
                 ]))
         } else {
-            print("believed \(tally.believed), still held \(tally.stillHeld.values.reduce(0, +))")
+            print(
+                "believed \(tally.believed), refused \(tally.refused), "
+                    + "still held \(tally.stillHeldCount)")
             for (reason, count) in tally.stillHeld.sorted(by: { $0.key < $1.key }) {
                 print("  \(reason): \(count)")
             }

@@ -16,17 +16,18 @@ struct Reconciling {
         let (from, to) = try asked()
         let report = try await StoreCommand.run(configuration, app: invocation.value("app")) {
             (command) async throws(DaemonError) in
-            guard !command.stores.apps.isEmpty else {
-                throw .badQuestion("no app has a key for the server API (apps[].serverAPI)")
-            }
             try await command.levelLines()
             let reconciliation = Reconciliation(command.stores, command.ground, command.intake)
-            return await reconciliation.run { (api) async throws(DaemonError) in
-                let window = Comparing.window(api.place.environment, now: SystemClock.now)
-                let start = max(window.lowerBound, from ?? .distantPast)
-                let end = min(window.upperBound, to ?? .distantFuture)
-                return Reconciliation.Extent(span: start < end ? start..<end : nil)
-            }
+            let progress = Progress("reconcile", unit: "notifications and lines")
+            let report = await reconciliation.run(
+                { (api) async throws(DaemonError) in
+                    let window = Comparing.window(api.place.environment, now: SystemClock.now)
+                    let start = max(window.lowerBound, from ?? .distantPast)
+                    let end = min(window.upperBound, to ?? .distantFuture)
+                    return Reconciliation.Extent(span: start < end ? start..<end : nil)
+                }, told: { progress.advance(by: Int64($0)) })
+            progress.finish()
+            return report
         }
         tell(report)
         if !report.failures.isEmpty { return .failed }
@@ -40,6 +41,9 @@ struct Reconciling {
             }
             let to = try invocation.value("to").map { (text) throws(Problem) in
                 try Reading.instant(text, "--to")
+            }
+            if let from, let to, from >= to {
+                throw .badRequest("--from must be before --to")
             }
             return (from, to)
         } catch {
@@ -81,6 +85,9 @@ struct Reconciling {
         }
         print("  lines asked about: \(place.asked), learnt of: \(place.learnt)")
         for line in place.unknown { print("  still unknown: line \(line)") }
+        if place.unknownCount > place.unknown.count {
+            print("  and \(place.unknownCount - place.unknown.count) more lines")
+        }
     }
 }
 
@@ -120,6 +127,7 @@ extension ReconcileReport.Place {
                 }),
             "asked": .integer(Int64(asked)), "learnt": .integer(Int64(learnt)),
             "unknown": .array(unknown.map(JSON.string)),
+            "unknownCount": .integer(Int64(unknownCount)),
         ])
     }
 }

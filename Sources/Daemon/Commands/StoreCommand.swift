@@ -14,18 +14,24 @@ struct StoreCommand: Sendable {
     let intake: Intake
 
     /// Runs a command on it, and lets go of all afterwards.
+    ///
+    /// - Throws: `serverAPIUnusable` before anything is asked or written, `badQuestion` when no
+    ///   app has a key.
     static func run<T: Sendable>(
         _ configuration: Configuration, app: String?,
         _ body: (StoreCommand) async throws(DaemonError) -> T
     ) async throws(DaemonError) -> T {
+        guard app != nil || configuration.apps.contains(where: { $0.serverAPI != nil }) else {
+            throw .badQuestion("no app has a key for the server API (apps[].serverAPI)")
+        }
         let interpreter = try configuration.interpreter()
         let ground = try await Ground.open(configuration, migrate: true)
         let writer = ground.writer()
         do throws(DaemonError) {
-            // Keys are read before anything is asked or written.
             let stores = try StoreApps(
                 configuration, only: app,
-                manner: StoreApps.Manner(waiting: .real(on: ground.outer)))
+                manner: StoreApps.Manner(
+                    waiting: .real(on: ground.outer), observe: StoreCommand.tell))
             try await SettingsRecorder(configuration: configuration).settle(writer, adopt: false)
             let checks = configuration.apple.onlineChecks ? OnlineChecks(client: Client()) : nil
             let command = StoreCommand(
@@ -65,6 +71,15 @@ struct StoreCommand: Sendable {
         }
         progress.finish()
     }
+
+    /// Says why nothing seems to happen.
+    @Sendable private static func tell(_ call: String, _ step: ServerAPI.Step) {
+        guard case .retried(let pause) = step, pause >= longPause else { return }
+        let until = SystemClock.now.adding(milliseconds: Int64(pause / .milliseconds(1)))
+        Program.complain("subledger: Apple's servers are asked again at \(until)")
+    }
+
+    private static let longPause = Duration.seconds(5)
 
     /// How long the projection may stand still before its lines are taken as they are.
     private static let patience = Duration.seconds(10)

@@ -1,3 +1,5 @@
+import Delivery
+
 /// How one installation is set up: the whole of the file, the environment and the options, checked.
 struct Configuration: Sendable, Equatable {
     /// The file it was read from, as an absolute path; nil when there was none.
@@ -52,7 +54,7 @@ struct Configuration: Sendable, Equatable {
             }
         }
         for (index, webhook) in webhooks.enumerated() {
-            found.append(("webhooks[\(index)].secret", webhook.secret))
+            for secret in webhook.secrets { found.append(("webhooks[\(index)].secret", secret)) }
         }
         return found
     }
@@ -92,7 +94,11 @@ struct TLSConfiguration: Sendable, Equatable {
 struct WebhookConfiguration: Sendable, Equatable {
     /// `https://…` or `http://…`.
     var url: String
-    var secret: Secret
+    /// Each of them signs, the newest first; never empty.
+    var secrets: [Secret]
     /// Never empty.
     var environments: [StoreEnvironment]
+    /// What it is called in states, metrics and replays; nil: by its host.
+    var name: String?
+    var format = Webhook.Format.standard
 }

@@ -152,31 +152,6 @@ extension ConfigurationDecoder {
         guard let file, let secret else { return nil }
         return TLSConfiguration(certificate: file, key: secret)
     }
-
-    private mutating func webhook(
-        _ node: ConfigurationNode, at path: String
-    ) -> WebhookConfiguration? {
-        guard let members = object(node, at: path, members: ["url", "secret", "environments"])
-        else { return nil }
-        var url: String?
-        if let node = members["url"] {
-            url = webAddress(node, at: members.path("url"))
-        } else {
-            missing(members.path("url"), in: node, allowed: "an https:// or http:// address")
-        }
-        var secret: Secret?
-        if let node = members["secret"] {
-            secret = self.secret(node, at: members.path("secret"))
-        } else {
-            missing(members.path("secret"), in: node, allowed: #"{file: "…"} or {env: "…"}"#)
-        }
-        var environments: [StoreEnvironment]? = [.production]
-        if let node = members["environments"] {
-            environments = self.environments(node, at: members.path("environments"))
-        }
-        guard let url, let secret, let environments else { return nil }
-        return WebhookConfiguration(url: url, secret: secret, environments: environments)
-    }
 }
 
 /// What is checked of a libpq URL before libpq reads it.

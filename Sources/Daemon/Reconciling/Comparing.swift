@@ -36,24 +36,29 @@ struct Comparing: Sendable {
 
     /// Stores the notifications of a span that the record lacks.
     ///
-    /// - Parameter reached: told up to when all are stored; durable by then.
+    /// - Parameters:
+    ///   - told: told how many were on each page.
+    ///   - reached: told up to when all are stored; durable by then.
     func compareNotifications(
         at api: ServerAPI, in span: Range<Instant>, _ findings: inout Findings,
-        reached: (Instant) async throws(DaemonError) -> Void = { _ in }
+        told: @Sendable (Int) -> Void, reached: (Instant) async throws(DaemonError) -> Void
     ) async throws(DaemonError) {
         findings.place.span = span
         var start = span.lowerBound
         while start < span.upperBound {
             let end = min(start.adding(days: Comparing.step), span.upperBound)
-            try await compareStep(at: api, start..<end, &findings)
+            try await compareStep(at: api, start..<end, &findings, told)
             try await reached(end)
             start = end
         }
     }
 
     private func compareStep(
-        at api: ServerAPI, _ span: Range<Instant>, _ findings: inout Findings
+        at api: ServerAPI, _ span: Range<Instant>, _ findings: inout Findings,
+        _ told: @Sendable (Int) -> Void
     ) async throws(DaemonError) {
+        // What was missing when the span was begun, by UUID: it stays so when it is begun anew.
+        var stored: Set<String> = []
         for renewal in 0... {
             var found = findings
             do throws(DaemonError) {
@@ -63,16 +68,15 @@ struct Comparing: Sendable {
                 }) {
                     let fates = try await histories.intake.take(
                         page.items.map { .notification($0.signedPayload) })
-                    for fate in fates { note(fate, in: &found) }
+                    for fate in fates { note(fate, in: &found, &stored) }
+                    told(fates.count)
                 }
                 findings = found
                 return
             } catch .store(.refused(_, ServerAPI.cursorExpired))
                 where renewal < Comparing.renewals
             {
-                // What was missing is stored by now, and must not be counted as held alone.
-                findings.missing = found.missing
-                findings.count = found.count
+                (findings.missing, findings.count) = (found.missing, found.count)
             } catch {
                 findings = found
                 throw error
@@ -80,13 +84,18 @@ struct Comparing: Sendable {
         }
     }
 
-    private func note(_ fate: Intake.Fate, in findings: inout Findings) {
+    private func note(
+        _ fate: Intake.Fate, in findings: inout Findings, _ stored: inout Set<String>
+    ) {
+        var counts = ReconcileReport.Day(sent: 1)
+        // When it was signed is not believed of what is not.
+        var day = "unbelieved"
         switch fate {
         case .appended(let observation, let position):
             guard let notice = observation.notice else { return }
-            let day = Comparing.day(notice.signedAt)
-            findings.place.days[day, default: .init()].sent += 1
-            findings.place.days[day, default: .init()].missing += 1
+            counts.missing = 1
+            day = Comparing.day(notice.signedAt)
+            stored.insert(notice.uuid)
             findings.add(
                 ReconcileReport.Missing(
                     bundle: findings.place.bundle, environment: notice.environment,
@@ -94,14 +103,11 @@ struct Comparing: Sendable {
                     line: notice.original, signedAt: notice.signedAt, position: position))
         case .known(let observation):
             guard let notice = observation.notice else { return }
-            let day = Comparing.day(notice.signedAt)
-            findings.place.days[day, default: .init()].sent += 1
-            findings.place.days[day, default: .init()].held += 1
-        case .quarantined:
-            // When it was signed is not believed either.
-            findings.place.days["unbelieved", default: .init()].sent += 1
-            findings.place.days["unbelieved", default: .init()].quarantined += 1
+            if stored.contains(notice.uuid) { counts.missing = 1 } else { counts.held = 1 }
+            day = Comparing.day(notice.signedAt)
+        case .quarantined: counts.quarantined = 1
         }
+        findings.place.days[day, default: ReconcileReport.Day()].add(counts)
     }
 
     private static func day(_ instant: Instant) -> String { String("\(instant)".prefix(10)) }

@@ -15,6 +15,8 @@ struct Doubts: Sendable {
     /// The pause after the first question about a line, doubled by each further one.
     /// Units: milliseconds.
     private static let firstPause: Int64 = 15 * 60_000
+    /// How many lines one look reads.
+    private static let pageSize = 1_000
     private static let longestPause: Int64 = 7 * Instant.millisecondsPerDay
 
     /// How many lines are asked about, and whether again after a short time.
@@ -23,9 +25,24 @@ struct Doubts: Sendable {
         var respectsPauses = false
     }
 
-    /// Asks about the lines in doubt of an app in an environment.
+    /// What asking about one line came to.
+    private enum Answer: Sendable {
+        /// Somebody else asks about it.
+        case leftAlone
+        /// Apple said something new; the position is that of its last entry, if it is known.
+        case learnt(Position?)
+        /// Nothing new, and nothing is in doubt any more.
+        case settled
+        /// It is still not known what happened.
+        case unknown
+    }
+
+    /// Asks about the lines in doubt of an app in an environment, a few at a time.
+    ///
+    /// - Parameter told: told of each line that was asked about.
     func ask(
-        at api: ServerAPI, _ limits: Limits, _ findings: inout Comparing.Findings
+        at api: ServerAPI, _ limits: Limits, _ findings: inout Comparing.Findings,
+        told: @Sendable (Int) -> Void
     ) async throws(DaemonError) {
         let scope = LinesInDoubt.Scope(
             bundle: api.place.bundleID, environment: api.place.environment, now: SystemClock.now,
@@ -35,26 +52,75 @@ struct Doubts: Sendable {
         while let from = place, left > 0 {
             let (found, next) = try await page(scope, after: from)
             place = next
-            for line in found.prefix(left) {
-                guard try await begin(line, limits) else { continue }
-                left -= 1
-                findings.place.asked += 1
-                try await ask(about: line, at: api, &findings)
+            let lines = found.prefix(left)
+            left -= lines.count
+            for start in stride(from: 0, to: lines.count, by: StoreApps.width) {
+                let few = lines[start..<min(start + StoreApps.width, lines.count)]
+                try await ask(about: few, at: api, limits, &findings)
+                told(few.count)
             }
         }
     }
 
+    /// Asks about a few lines at once.
+    private func ask(
+        about lines: ArraySlice<LinesInDoubt.Found>, at api: ServerAPI, _ limits: Limits,
+        _ findings: inout Comparing.Findings
+    ) async throws(DaemonError) {
+        let answers = await withTaskGroup(
+            of: (LinesInDoubt.Found, Result<Answer, DaemonError>).self
+        ) { group in
+            for line in lines {
+                group.addTask {
+                    do throws(DaemonError) {
+                        guard try await begin(line, limits) else {
+                            return (line, .success(.leftAlone))
+                        }
+                        return (line, .success(try await ask(about: line, at: api)))
+                    } catch {
+                        return (line, .failure(error))
+                    }
+                }
+            }
+            var answers: [(LinesInDoubt.Found, Result<Answer, DaemonError>)] = []
+            for await answer in group { answers.append(answer) }
+            return answers.sorted { $0.0.stream < $1.0.stream }
+        }
+        var failure: DaemonError?
+        for (line, answer) in answers {
+            let original = line.stream.line?.original ?? line.stream.name
+            switch answer {
+            case .success(.leftAlone): continue
+            case .success(.settled): break
+            case .success(.unknown): findings.place.stillUnknown(original)
+            case .success(.learnt(let position)):
+                findings.place.learnt += 1
+                findings.add(
+                    ReconcileReport.Missing(
+                        bundle: api.place.bundleID, environment: api.place.environment,
+                        what: line.kind.rawValue, line: original, position: position))
+            case .failure(let error):
+                findings.place.stillUnknown(original)
+                failure = failure ?? error
+            }
+            findings.place.asked += 1
+        }
+        if let failure { throw failure }
+    }
+
     private func page(_ scope: LinesInDoubt.Scope, after place: LinesInDoubt.Place)
-        async throws(DaemonError) -> (lines: [LineInDoubt], next: LinesInDoubt.Place?)
+        async throws(DaemonError) -> (lines: [LinesInDoubt.Found], next: LinesInDoubt.Place?)
     {
         do throws(LedgerError) {
-            return try await lines.page(scope, after: place)
+            return try await lines.page(scope, after: place, atMost: Doubts.pageSize)
         } catch {
             throw .ledger(error)
         }
     }
 
-    private func begin(_ line: LineInDoubt, _ limits: Limits) async throws(DaemonError) -> Bool {
+    private func begin(_ line: LinesInDoubt.Found, _ limits: Limits) async throws(DaemonError)
+        -> Bool
+    {
         let now = SystemClock.now.milliseconds
         let doublings = min(line.times, 10)
         let pause = min(Doubts.firstPause << doublings, Doubts.longestPause)
@@ -65,40 +131,32 @@ struct Doubts: Sendable {
         }
     }
 
-    private func ask(
-        about line: LineInDoubt, at api: ServerAPI, _ findings: inout Comparing.Findings
-    ) async throws(DaemonError) {
-        guard let original = line.stream.line?.original else { return }
-        let before = try await state(of: line.stream)
+    private func ask(about line: LinesInDoubt.Found, at api: ServerAPI) async throws(DaemonError)
+        -> Answer
+    {
+        guard let original = line.stream.line?.original else { return .settled }
+        let before = State(try await self.line(line.stream))
         var position: Position?
         do throws(DaemonError) {
-            switch line.doubt {
+            switch line.kind {
             case .overdue: position = try await statuses(of: original, at: api)
             case .successorMissing:
                 _ = try await histories.bring(original, from: api, page: { _ in })
             }
         } catch .store(.unknown) {
-            findings.place.unknown.append(original)
             try await stored { () throws(PostgresError) in
                 try await inquiries.postpone(
                     bucket: Bucket.of(line.stream), stream: line.stream.name,
                     until: SystemClock.now.milliseconds + Doubts.longestPause)
             }
-            return
+            return .unknown
         } catch {
-            findings.place.unknown.append(original)
             throw error
         }
-        let after = try await state(of: line.stream)
-        if before != after {
-            findings.place.learnt += 1
-            findings.add(
-                ReconcileReport.Missing(
-                    bundle: api.place.bundleID, environment: api.place.environment,
-                    what: line.doubt.rawValue, line: original, position: position))
-        } else if after.isInDoubt(line.doubt) {
-            findings.place.unknown.append(original)
-        }
+        let after = try await self.line(line.stream)
+        if before != State(after) { return .learnt(position) }
+        let isOver = (after.doubt?.from ?? .distantFuture) > SystemClock.now
+        return isOver ? .settled : .unknown
     }
 
     /// Records how the subscriptions of a line's customer stand; the last position that it added.
@@ -124,37 +182,25 @@ struct Doubts: Sendable {
 
     /// What is asked about of a line, whatever it was said by.
     private struct State: Equatable {
-        var periods: [Period]
-        var willRenew: Bool?
-        var nextProduct: String?
-        var expirationIntent: Int64?
-        var heardAt: Instant?
+        let periods: [Period]
+        let willRenew: Bool?
+        let nextProduct: String?
+        let expirationIntent: Int64?
 
-        static func == (left: State, right: State) -> Bool {
-            left.periods == right.periods && left.willRenew == right.willRenew
-                && left.nextProduct == right.nextProduct
-                && left.expirationIntent == right.expirationIntent
-        }
-
-        /// Whether what was missing still is.
-        func isInDoubt(_ doubt: LineInDoubt.Doubt) -> Bool {
-            switch doubt {
-            case .successorMissing: periods.last?.flags.contains(doubt.rawValue) == true
-            case .overdue: (heardAt ?? .distantPast) < (periods.last?.until ?? .distantPast)
-            }
+        init(_ line: Line) {
+            periods = line.periods
+            let intent = line.intents.last
+            willRenew = intent?.willRenew
+            nextProduct = intent?.nextProduct
+            expirationIntent = intent?.expirationIntent
         }
     }
 
-    private func state(of stream: StreamID) async throws(DaemonError) -> State {
-        let line: Line
+    private func line(_ stream: StreamID) async throws(DaemonError) -> Line {
         do throws(LedgerError) {
-            line = Subscription(stream, entries: try await reader.entries(of: [stream])).line()
+            return Subscription(stream, entries: try await reader.entries(of: [stream])).line()
         } catch {
             throw .ledger(error)
         }
-        let intent = line.intents.last
-        return State(
-            periods: line.periods, willRenew: intent?.willRenew, nextProduct: intent?.nextProduct,
-            expirationIntent: intent?.expirationIntent, heardAt: intent?.signedAt)
     }
 }

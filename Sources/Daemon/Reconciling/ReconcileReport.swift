@@ -14,6 +14,13 @@ struct ReconcileReport: Sendable {
         var missing = 0
         /// How many are kept and not believed.
         var quarantined = 0
+
+        mutating func add(_ other: Day) {
+            sent += other.sent
+            held += other.held
+            missing += other.missing
+            quarantined += other.quarantined
+        }
     }
 
     /// One thing that the record lacked, and has now.
@@ -51,14 +58,27 @@ struct ReconcileReport: Sendable {
         var asked = 0
         /// How many of them Apple said something new about.
         var learnt = 0
-        /// Lines of which it is still not known what happened.
-        var unknown: [String] = []
+        /// Lines of which it is still not known what happened, the first ones.
+        private(set) var unknown: [String] = []
+        /// How many those are.
+        private(set) var unknownCount = 0
         /// Why it could not be asked to the end.
         var failure: DaemonError?
         /// Whether it accepts no token; normal in Production for an app without a release.
         var isUnauthorized = false
 
+        /// How many notifications were missing.
         var missing: Int { days.values.reduce(0) { $0 + $1.missing } }
+
+        init(bundle: String, environment: Environment) {
+            self.bundle = bundle
+            self.environment = environment
+        }
+
+        mutating func stillUnknown(_ line: String) {
+            unknownCount += 1
+            if unknown.count < ReconcileReport.limit { unknown.append(line) }
+        }
     }
 
     /// The most that is listed.

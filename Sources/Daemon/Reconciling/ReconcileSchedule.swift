@@ -58,6 +58,10 @@ struct ReconcileSchedule: Sendable {
 
     /// Compares until cancelled.
     func run() async {
+        // Counters are there from the start, so that their growth can be seen.
+        count("notification", 0)
+        count("line", 0)
+        failures.add(0)
         var pause = min(period, ReconcileSchedule.quiet)
         while !Task.isCancelled {
             // Daemons that started together need not ask together.
@@ -81,6 +85,11 @@ struct ReconcileSchedule: Sendable {
                     instant.milliseconds, bundle: api.place.bundleID,
                     environment: api.place.environment.name)
             }
+        }
+        for place in report.places where place.failure != nil {
+            // What was reached is kept; if this cannot be noted the next one begins in its time.
+            try? await comparisons.release(
+                bundle: place.bundle, environment: place.environment.name)
         }
         if !Task.isCancelled { tell(report) }
         return report
@@ -113,9 +122,7 @@ struct ReconcileSchedule: Sendable {
             count("line", place.learnt)
         }
         for (place, error) in report.failures {
-            metrics.counter(
-                "subledger_reconcile_failures_total", help: "Comparisons that were not finished."
-            ).add(1)
+            failures.add(1)
             Log.warning(
                 "a comparison with Apple was not finished",
                 [
@@ -135,8 +142,13 @@ struct ReconcileSchedule: Sendable {
             [
                 "places": "\(compared.count)", "missing": "\(report.missingCount)",
                 "asked": "\(report.places.reduce(0) { $0 + $1.asked })",
-                "unknown": "\(report.places.reduce(0) { $0 + $1.unknown.count })",
+                "unknown": "\(report.places.reduce(0) { $0 + $1.unknownCount })",
             ])
+    }
+
+    private var failures: Counter {
+        metrics.counter(
+            "subledger_reconcile_failures_total", help: "Comparisons that were not finished.")
     }
 
     private func count(_ what: String, _ number: Int) {

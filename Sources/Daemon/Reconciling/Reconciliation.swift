@@ -29,9 +29,13 @@ struct Reconciliation: Sendable {
 
     /// Compares all places; one that fails does not stop the others.
     ///
-    /// - Parameter extent: what to do at a place; `nil`: nothing.
+    /// - Parameters:
+    ///   - extent: what to do at a place; `nil`: nothing.
+    ///   - told: told how many notifications or lines were looked at, again and again.
+    ///   - reached: told up to when the notifications of a place are stored.
     func run(
         _ extent: (ServerAPI) async throws(DaemonError) -> Extent?,
+        told: @Sendable (Int) -> Void = { _ in },
         reached: (ServerAPI, Instant) async throws(DaemonError) -> Void = { _, _ in }
     ) async -> ReconcileReport {
         var report = ReconcileReport()
@@ -42,11 +46,13 @@ struct Reconciliation: Sendable {
             do throws(DaemonError) {
                 guard let extent = try await extent(api) else { continue }
                 if let span = extent.span, !span.isEmpty {
-                    try await comparing.compareNotifications(at: api, in: span, &findings) {
+                    try await comparing.compareNotifications(
+                        at: api, in: span, &findings, told: told
+                    ) {
                         (instant) async throws(DaemonError) in try await reached(api, instant)
                     }
                 }
-                try await comparing.doubts.ask(at: api, extent.doubts, &findings)
+                try await comparing.doubts.ask(at: api, extent.doubts, &findings, told: told)
             } catch .store(.unauthorized) {
                 findings.place.isUnauthorized = true
             } catch {

@@ -15,7 +15,7 @@ enum Observing {
         return Proposal(
             tokens: settled.tokens, customers: presenter.map { [$0] } ?? [],
             evidence: evidence(signed, source: settled.source, receivedAt: settled.observedAt),
-            keys: settled.keys,
+            keys: settled.keys, companions: { companions(settled, presenter: presenter, $0) },
             streams: { streams(settled, presenter: presenter, $0) },
             decide: { decision(settled, presenter: presenter, $0) })
     }
@@ -95,6 +95,29 @@ enum Observing {
         return streams
     }
 
+    /// What a presenter's claim to an observation is recorded as.
+    private static func companions(
+        _ observation: Observation, presenter: String?, _ known: Known
+    ) -> [(stream: StreamID, key: String)] {
+        guard let customer = presenter.flatMap({ known.customers[$0] }),
+            let stream = observation.stream
+        else { return [] }
+        let token = observation.transaction?.content.appAccountToken?.lowercased()
+        let number = token.flatMap { known.tokens[$0] }
+        return [(stream, presentationKey(customer, observation))]
+            + (number.map { [(.token($0), linkKey(customer))] } ?? [])
+    }
+
+    private static func linkKey(_ customer: CustomerNumber) -> String {
+        "presented/\(customer.number)"
+    }
+
+    private static func presentationKey(_ customer: CustomerNumber, _ observation: Observation)
+        -> String
+    {
+        "presented/\(customer.number)/\(observation.keys.last ?? "")"
+    }
+
     private static func decision(
         _ observation: Observation, presenter: String?, _ known: Known
     ) -> Decision {
@@ -122,7 +145,7 @@ enum Observing {
         _ token: CustomerNumber, to customer: CustomerNumber, _ observation: Observation
     ) -> Event {
         Event(
-            kind: .linked, stream: .token(token), key: "presented/\(customer.number)",
+            kind: .linked, stream: .token(token), key: linkKey(customer),
             subject: customer, occurredAt: observation.observedAt,
             observedAt: observation.observedAt, source: observation.source,
             content: .tokenLink(TokenLink(token: token, customer: customer)))
@@ -149,10 +172,9 @@ enum Observing {
         if !isTaking, line.presentations.contains(where: { $0.customer == customer }) {
             return nil
         }
-        let keys = observation.keys.last ?? ""
         let event = Event(
             kind: isTaking && owner != nil ? .transferred : .linked, stream: stream,
-            key: "presented/\(customer.number)/\(keys)", environment: line.environment,
+            key: presentationKey(customer, observation), environment: line.environment,
             subject: customer, occurredAt: now, observedAt: now, source: observation.source,
             content: .presentation(Presentation(customer: customer, at: now)))
         return subscription.position(of: event.key) == nil ? event : nil

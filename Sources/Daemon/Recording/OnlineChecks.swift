@@ -1,5 +1,6 @@
 import AppStore
 import Crypto
+import Diagnostics
 import Domain
 import HTTP
 
@@ -29,6 +30,7 @@ actor OnlineChecks {
     /// Several times what any responder sends. Units: bytes.
     private static let answerLimit = 64 * 1_024
 
+    nonisolated let metrics: CheckMetrics
     private let client: Client
     private let patience: Duration
     private let onRecovery: @Sendable () -> Void
@@ -39,13 +41,16 @@ actor OnlineChecks {
     /// Checks through a client.
     ///
     /// - Parameters:
+    ///   - metrics: what keepers are told; a command ends before anybody asks it.
     ///   - patience: how long a responder has to answer.
     ///   - onRecovery: called when a chain is found good after something could not be learnt.
     init(
-        client: Client, patience: Duration = .seconds(5),
+        client: Client, metrics: CheckMetrics = CheckMetrics(MetricRegistry()),
+        patience: Duration = .seconds(5),
         onRecovery: @escaping @Sendable () -> Void = {}
     ) {
         self.client = client
+        self.metrics = metrics
         self.patience = patience
         self.onRecovery = onRecovery
     }
@@ -124,6 +129,7 @@ actor OnlineChecks {
             return .pending("\(name) names no responder to ask about it")
         }
         let answer: Client.Answer
+        metrics.asks()
         do {
             answer = try await client.send(
                 "POST", responder,
@@ -133,17 +139,25 @@ actor OnlineChecks {
                 ], body: CertificateStatus.request(for: certificate, issuer: issuer),
                 limit: OnlineChecks.answerLimit, within: patience)
         } catch {
+            metrics.hears(.unreachable)
             return .pending("the responder for \(name) cannot be asked: \(error)")
         }
         guard answer.status == 200 else {
+            metrics.hears(.unreachable)
             return .pending("the responder for \(name) answered \(answer.status)")
         }
         let verdict = CertificateStatus.verdict(
             of: answer.body, on: certificate, issuer: issuer, now: SystemClock.now.milliseconds)
         switch verdict {
-        case .good: return .good
-        case .revoked: return .revoked("\(name) was revoked")
-        case .unusable(let why): return .pending("\(name): \(why)")
+        case .good:
+            metrics.hears(.good)
+            return .good
+        case .revoked:
+            metrics.hears(.revoked)
+            return .revoked("\(name) was revoked")
+        case .unusable(let why):
+            metrics.hears(.unusable)
+            return .pending("\(name): \(why)")
         }
     }
 }

@@ -3,7 +3,8 @@ import Diagnostics
 import EventLoop
 import HTTP
 
-/// Judges again, every minute and when a responder is back, what waits for an authority's word.
+/// Judges again what waits for an authority's word: at the start, every minute, and when a
+/// responder is back.
 struct PendingEvidence: Sendable {
     private let reprocessing: Reprocessing
     private let checks: OnlineChecks
@@ -34,8 +35,12 @@ struct PendingEvidence: Sendable {
 
     /// Judges all that waits, once.
     func retry() async throws(DaemonError) -> Reprocessing.Tally {
+        let arrived = checks.metrics.pending.arrivedByNow
         await checks.forgetFailures()
-        return try await reprocessing.run([], reasons: [HoldReason.pendingVerification.rawValue])
+        let tally = try await reprocessing.run(
+            [], reasons: [HoldReason.pendingVerification.rawValue])
+        checks.metrics.pending.counted(tally.stillHeldCount, since: arrived)
+        return tally
     }
 
     /// Retries until cancelled.
@@ -47,6 +52,9 @@ struct PendingEvidence: Sendable {
                 if tally.believed > 0 {
                     Log.info("pending evidence believed", ["count": "\(tally.believed)"])
                 }
+                if tally.refused > 0 {
+                    Log.warning("pending evidence refused", ["count": "\(tally.refused)"])
+                }
             } catch {
                 Log.warning("pending evidence was not judged", ["error": "\(error)"])
             }
@@ -56,12 +64,12 @@ struct PendingEvidence: Sendable {
 
     private func tick() async {
         while !Task.isCancelled {
+            wakes.call()
             do throws(CancellationError) {
                 try await loop.sleep(for: PendingEvidence.period)
             } catch {
                 return
             }
-            wakes.call()
         }
     }
 }

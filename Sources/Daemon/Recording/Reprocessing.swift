@@ -2,6 +2,7 @@ import AppStore
 import Crypto
 import Domain
 import Ledger
+import Postgres
 
 /// Judges held evidence again, as configured now, with the time at which it was received.
 struct Reprocessing: Sendable {
@@ -11,11 +12,16 @@ struct Reprocessing: Sendable {
     let writer: Writer
     /// What the authorities are asked through; `nil` when they are not.
     let checks: OnlineChecks?
+    /// Where what an authority took back goes.
+    let forgeries: Forgeries
 
     /// What became of what was held.
     struct Tally: Sendable {
         var believed = 0
+        var refused = 0
         var stillHeld: [String: Int] = [:]
+
+        var stillHeldCount: Int { stillHeld.values.reduce(0, +) }
     }
 
     private static let pageSize = 200
@@ -47,29 +53,59 @@ struct Reprocessing: Sendable {
     ) async throws(LedgerError) {
         let now = SystemClock.now
         guard let text = Reprocessing.text(piece.evidence, certificates),
-            case .observation(var observation, let signed) = await confirmed(text, piece, now)
+            case .observation(let observation, let signed) = outcome(text, piece, now)
         else {
+            // Also when it is a forgery now: as configured it was none, and may be none again.
             tally.stillHeld[piece.reason, default: 0] += 1
             return
         }
-        observation.observedAt = piece.evidence.receivedAt
-        let proposal = Observing.proposal(observation, signed, presenter: nil)
-        let appended: Appended
-        do throws(AppendError) {
-            appended = try await writer.append(proposal)
-        } catch {
-            tally.stillHeld["not_stored", default: 0] += 1
-            return
+        switch await checks?.confirmed(.observation(observation, signed)) {
+        case nil, .observation:
+            guard let position = await record(observation, signed, piece) else {
+                tally.stillHeld["not_stored", default: 0] += 1
+                return
+            }
+            try await held.release(piece.evidence.digest, at: position, now: now)
+            tally.believed += 1
+        case .forged(let forgery, let detail)
+        where piece.reason == HoldReason.pendingVerification.rawValue:
+            // It waited for an authority's word, and this is it.
+            do throws(PostgresError) {
+                try await forgeries.keep(text, forgery.rawValue, detail)
+            } catch {
+                throw .database(error)
+            }
+            try await held.refuse(piece.evidence.digest, now: now)
+            tally.refused += 1
+        case .forged, .held, .malformed: tally.stillHeld[piece.reason, default: 0] += 1
         }
-        try await held.release(piece.evidence.digest, at: appended.position, now: now)
-        tally.believed += 1
     }
 
-    private func confirmed(_ text: [UInt8], _ piece: HeldReader.Piece, _ now: Instant) async
-        -> Outcome
-    {
-        let outcome = outcome(text, piece, now)
-        return await checks?.confirmed(outcome) ?? outcome
+    /// Records what a piece says as of when it was received, and who presented it when.
+    private func record(
+        _ observation: Observation, _ signed: SignedEvidence, _ piece: HeldReader.Piece
+    ) async -> Position? {
+        var observation = observation
+        observation.observedAt = piece.evidence.receivedAt
+        var presenters = piece.presenters
+        let isPresented = presenters.first?.at == piece.evidence.receivedAt
+        let first = isPresented ? presenters.removeFirst().customer : nil
+        do throws(AppendError) {
+            var position = try await writer.append(
+                Observing.proposal(observation, signed, presenter: first)
+            ).position
+            for presenter in presenters {
+                observation.observedAt = presenter.at
+                position = max(
+                    position,
+                    try await writer.append(
+                        Observing.proposal(observation, signed, presenter: presenter.customer)
+                    ).position)
+            }
+            return position
+        } catch {
+            return nil
+        }
     }
 
     /// Judged by when it was received; what was signed ahead of that is judged by now.

@@ -32,7 +32,7 @@ struct CommandRoutes: Sendable {
         if let until = wanted.until, until <= wanted.from {
             throw .badRequest("`until` must be after `from`")
         }
-        let key = CustomerCommands.key("grant", try idempotencyKey(request))
+        let key = CustomerCommands.key("grant", try Reading.idempotencyKey(request))
         let appended = try await append(
             CustomerCommands.grant(wanted, to: customer, key: key, now: now))
         return written(
@@ -55,7 +55,7 @@ struct CommandRoutes: Sendable {
         let appended = try await append(
             CustomerCommands.merge(
                 customer, into: into, at: at,
-                key: CustomerCommands.key("merge", try idempotencyKey(request)),
+                key: CustomerCommands.key("merge", try Reading.idempotencyKey(request)),
                 now: SystemClock.now))
         return written(
             appended, [.init("customer", .string(customer)), .init("into", .string(into))])
@@ -68,7 +68,7 @@ struct CommandRoutes: Sendable {
         let appended = try await append(
             CustomerCommands.unmerge(
                 customer, from: into, at: at,
-                key: CustomerCommands.key("unmerge", try idempotencyKey(request)),
+                key: CustomerCommands.key("unmerge", try Reading.idempotencyKey(request)),
                 now: SystemClock.now))
         return written(
             appended, [.init("customer", .string(customer)), .init("into", .string(into))])
@@ -116,14 +116,6 @@ struct CommandRoutes: Sendable {
             throw .badRequest("`\(name)` must be a text of 1 to 500 characters")
         }
         return text
-    }
-
-    private func idempotencyKey(_ request: Request) throws(Problem) -> String? {
-        guard let key = request.header("idempotency-key") else { return nil }
-        guard (1...200).contains(key.utf8.count) else {
-            throw .badRequest("`Idempotency-Key` must have 1 to 200 bytes")
-        }
-        return key
     }
 
     private func append(_ proposal: Proposal) async throws(Problem) -> Appended {

@@ -15,7 +15,7 @@ struct IngestRoutes: Sendable {
     let checks: OnlineChecks?
     let writer: Ledger.Writer
     let held: HeldStore
-    let samples: Samples
+    let forgeries: Forgeries
     let answers: AnswerReader
     let refusals: RefusalLimiter
     let proxies: TrustedProxies
@@ -64,7 +64,7 @@ struct IngestRoutes: Sendable {
                 ]), status: 202)
         case .forged(let forgery, let detail):
             guard refusals.note(peer) else { throw .tooMany }
-            await sample(signed, forgery.rawValue, detail)
+            await forgeries.note(signed, forgery.rawValue, detail)
             throw .forged(forgery.rawValue, detail)
         case .malformed(let detail):
             guard refusals.note(peer) else { throw .tooMany }
@@ -75,6 +75,8 @@ struct IngestRoutes: Sendable {
     @Sendable private func transactions(_ request: Request, _: [String]) async throws(Problem)
         -> Response
     {
+        // Evidence is its own key: a repeat finds what the first one recorded.
+        _ = try Reading.idempotencyKey(request)
         let json = try Reading.object(
             request, members: ["signedTransactions", "signedRenewalInfos", "customer"])
         let transactions = try Reading.texts(json, "signedTransactions")
@@ -126,10 +128,12 @@ struct IngestRoutes: Sendable {
             ])
             return (result, appended.position)
         case .held(let reason, let detail, let evidence):
-            try await hold(evidence, reason, detail, source: .app, receivedAt: receivedAt)
+            try await hold(
+                evidence, reason, detail, source: .app, presenter: presenter,
+                receivedAt: receivedAt)
             return (refused(reason.rawValue), .start)
         case .forged(let forgery, let detail):
-            await sample(Array(text.utf8), forgery.rawValue, detail)
+            await forgeries.note(Array(text.utf8), forgery.rawValue, detail)
             return (refused(forgery.rawValue), .start)
         case .malformed: return (refused("malformed"), .start)
         }
@@ -220,7 +224,7 @@ struct IngestRoutes: Sendable {
 
     private func hold(
         _ signed: SignedEvidence, _ reason: HoldReason, _ detail: String, source: Source,
-        receivedAt: Instant
+        presenter: String? = nil, receivedAt: Instant
     ) async throws(Problem) {
         metrics.counter(
             "subledger_held_total", help: "Signed and not believed, by reason.",
@@ -230,11 +234,14 @@ struct IngestRoutes: Sendable {
         do throws(PostgresError) {
             kept = try await held.keep(
                 Observing.evidence(signed, source: source, receivedAt: receivedAt),
-                reason: reason.rawValue, detail: detail, draw: Ground.draw)
+                reason: reason.rawValue, detail: detail, presenter: presenter, draw: Ground.draw)
         } catch {
             throw .unavailable("SL053", "nothing was stored: \(error)")
         }
-        if case .full = kept {
+        switch kept {
+        case .stored: if reason == .pendingVerification { checks?.metrics.pending.arrived() }
+        case .known: break
+        case .full:
             throw .unavailable("SL051", "too much is held for the reason \(reason.rawValue)")
         }
     }
@@ -247,19 +254,5 @@ struct IngestRoutes: Sendable {
             labels: ["type": String(notice.type.prefix(40))]
         ).add(1)
         Log.warning("a notification of an unknown type was kept", ["type": notice.type])
-    }
-
-    /// Counts a forgery always, and keeps it if that can be done.
-    private func sample(_ original: [UInt8], _ reason: String, _ detail: String) async {
-        metrics.counter(
-            "subledger_forgeries_total", help: "Texts that were not the store's, by reason.",
-            labels: ["reason": reason]
-        ).add(1)
-        do throws(PostgresError) {
-            try await samples.keep(
-                original, reason: reason, detail: detail, now: SystemClock.now.milliseconds)
-        } catch {
-            Log.warning("a forgery was not kept", ["reason": reason, "error": "\(error)"])
-        }
     }
 }

@@ -65,11 +65,25 @@ struct OpenAPI: Sendable {
         "GET /v1/entries": About(
             summary: "Entries in the order of positions",
             query: ["after", "limit", "wait", "line", "customer", "kind", "environment"]),
+        "GET /v1/events": About(
+            summary: "Outgoing events in the order of their numbers",
+            query: ["after", "limit", "wait", "line", "customer", "kind", "environment"]),
         "GET /v1/ledger/head": About(summary: "The signed head of the ledger"),
+        "GET /v1/metrics": About(summary: "The metrics with their definitions"),
+        "GET /v1/metrics/{name}": About(
+            summary: "A metric's rows",
+            query: [
+                "at", "from", "to", "by", "app", "currency", "basis", "profile", "zone",
+                "environment", "asKnownAt", "asKnownPosition", "atLeast",
+            ]),
         "GET /v1/quarantine": About(
             summary: "What is signed and not believed", query: ["reason", "after", "limit"]),
         "POST /v1/quarantine/reprocess": About(
             summary: "Judge what is held again, as configured now", body: "{\"digests\"?: [text]}"),
+        "GET /v1/webhooks": About(summary: "How deliveries to each webhook go"),
+        "POST /v1/webhooks/replay": About(
+            summary: "Send a webhook again what a range of positions made",
+            body: "{\"webhook\", \"from\", \"to\"}"),
         "GET /v1/projections": About(summary: "How the projections stand"),
         "GET /v1/projections/{name}": About(
             summary: "How a projection stands, its rebuild's progress, streams that halted"),

@@ -47,6 +47,8 @@ struct QuarantineRoutes: Sendable {
     @Sendable private func reprocess(_ request: Request, _: [String]) async throws(Problem)
         -> Response
     {
+        // What was believed is held no more: a repeat finds nothing to do.
+        _ = try Reading.idempotencyKey(request)
         let json = try Reading.object(request, members: ["digests"])
         let digests = try Reading.texts(json, "digests")
         for digest in digests where digest.isEmpty || !digest.allSatisfy(\.isHexDigit) {
@@ -65,6 +67,7 @@ struct QuarantineRoutes: Sendable {
             .object([
                 .init("position", .integer(head.number)),
                 .init("believed", .integer(Int64(tally.believed))),
+                .init("refused", .integer(Int64(tally.refused))),
                 .init("held", tally.rendered),
             ]))
     }

@@ -75,6 +75,17 @@ enum Reading {
         return instant
     }
 
+    /// The key by which a sender names a request, so that its repeat is known.
+    ///
+    /// - Shape: 1 to 200 bytes; `nil` without the header.
+    static func idempotencyKey(_ request: Request) throws(Problem) -> String? {
+        guard let key = request.header("idempotency-key") else { return nil }
+        guard (1...200).contains(key.utf8.count) else {
+            throw .badRequest("`Idempotency-Key` must have 1 to 200 bytes")
+        }
+        return key
+    }
+
     /// The query's parameters by name, each once and known.
     static func query(_ request: Request, allowed: Set<String>) throws(Problem) -> [String: String]
     {

@@ -18,6 +18,8 @@ struct ReceiptRoutes: Sendable {
     @Sendable private func receipt(_ request: Request, _: [String]) async throws(Problem)
         -> Response
     {
+        // A receipt is its own key: what it teaches again is known.
+        _ = try Reading.idempotencyKey(request)
         let json = try Reading.object(
             request, members: ["bundleId", "receiptData", "customer", "excludeOldTransactions"])
         let bundle = try Reading.text(json, "bundleId")

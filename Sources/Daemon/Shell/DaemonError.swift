@@ -35,6 +35,8 @@ enum DaemonError: Error, CustomStringConvertible {
     case projecting(ProjectingError)
     /// What Apple answered is not believed, and no more of that can be kept.
     case quarantineFull(reason: String)
+    /// A webhook cannot be signed for, or told from another.
+    case webhookUnusable(String, why: String)
 
     /// Stable across releases; each has a section in the runbook.
     var code: String {
@@ -53,6 +55,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .projecting(let error): error.code
         case .serverAPIUnusable: "SL079"
         case .quarantineFull: "SL080"
+        case .webhookUnusable: "SL093"
         }
     }
 
@@ -74,6 +77,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .store(let error): "\(error)"
         case .projecting(let error): "\(error)"
         case .serverAPIUnusable(let app, let why): "the server API key of \(app): \(why)"
+        case .webhookUnusable(let path, let why): "\(path): \(why)"
         case .quarantineFull(let reason): "too much is held for the reason \(reason)"
         }
     }

@@ -5,6 +5,7 @@ final class Ending: Sendable {
     private struct State {
         var hasBegun = false
         var waiting: CheckedContinuation<Void, Never>?
+        var told: [@Sendable () -> Void] = []
     }
 
     private let state = Mutex(State())
@@ -14,12 +15,25 @@ final class Ending: Sendable {
 
     /// Says that it is time.
     func begin() {
-        let waiting = state.withLock { state in
+        let (waiting, told) = state.withLock { state in
             state.hasBegun = true
-            defer { state.waiting = nil }
-            return state.waiting
+            defer {
+                state.waiting = nil
+                state.told = []
+            }
+            return (state.waiting, state.told)
         }
+        for tell in told { tell() }
         waiting?.resume()
+    }
+
+    /// Has something done when it is time; at once when it is.
+    func whenBegun(_ tell: @escaping @Sendable () -> Void) {
+        let isTime = state.withLock { state in
+            if !state.hasBegun { state.told.append(tell) }
+            return state.hasBegun
+        }
+        if isTime { tell() }
     }
 
     /// Waits until it is time; one waits at most.

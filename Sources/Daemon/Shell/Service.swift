@@ -1,4 +1,6 @@
+import Analytics
 import AppStore
+import Delivery
 import Diagnostics
 import Domain
 import Entitlements
@@ -21,6 +23,7 @@ struct Service: Sendable {
     private let retrying: Task<Void, Never>?
     private let reconciling: Task<Void, Never>?
     private let projectors: [Projector]
+    private let outgoing: Outgoing
     private let following: [Task<Void, Never>]
     private let rebuilding: Task<Void, Never>
 
@@ -36,6 +39,7 @@ struct Service: Sendable {
         let metrics = MetricRegistry()
         let checkpoints = Checkpoints()
         let projectors = projectors(ground, metrics, checkpoints)
+        let outgoing = try Outgoing(ground, metrics, ending)
         let appended = metrics.counter(
             "subledger_appended_entries_total", help: "Entries appended here.")
         let head = metrics.gauge(
@@ -44,21 +48,27 @@ struct Service: Sendable {
             appended.add(entries.count)
             head.set(Double(position.number))
             Task(executorPreference: ground.inner) {
+                outgoing.entries.ring()
                 for projector in projectors { await projector.wake() }
+                await outgoing.maker.wake()
             }
         }
         do throws(DaemonError) {
             try await SettingsRecorder(configuration: configuration).settle(
                 writer, adopt: adoptSettings)
+            try await outgoing.open()
             let wakes = PendingEvidence.Wakes()
             let checks =
                 configuration.apple.onlineChecks
-                ? OnlineChecks(client: Client(), onRecovery: { wakes.call() }) : nil
+                ? OnlineChecks(
+                    client: Client(), metrics: CheckMetrics(metrics),
+                    onRecovery: { wakes.call() }) : nil
             let reprocessing = Reprocessing(
                 interpreter: interpreter, held: HeldReader(ground.writePool),
-                evidence: EvidenceReader(ground.readPool), writer: writer, checks: checks)
+                evidence: EvidenceReader(ground.readPool), writer: writer, checks: checks,
+                forgeries: Forgeries(samples: Samples(ground.writePool), metrics: metrics))
             let router = Router(
-                routes: try routes(ground, reprocessing, metrics, ending),
+                routes: try routes(ground, reprocessing, metrics, ending, outgoing),
                 keyRing: try await keyRing(ground), requests: metrics)
             let pending = checks.map {
                 PendingEvidence(reprocessing, $0, wakes, on: ground.inner)
@@ -72,16 +82,17 @@ struct Service: Sendable {
                 },
                 // On no loop: verifying what Apple answers must not keep requests waiting.
                 reconciling: schedule.map { schedule in Task { await schedule.run() } },
-                projectors: projectors,
+                projectors: projectors, outgoing: outgoing,
                 following: projectors.map { projector in
                     Task(executorPreference: ground.inner) { await projector.run() }
-                },
+                } + outgoing.start(),
                 // On no loop: folding the whole record must not keep requests waiting.
                 rebuilding: Task {
                     await Rebuilder(Projections.all.map { ground.rebuild($0) }).run()
                 })
         } catch {
             await writer.close()
+            await outgoing.close()
             throw error
         }
     }
@@ -97,7 +108,9 @@ struct Service: Sendable {
         await writer.close()
         for task in following { task.cancel() }
         for projector in projectors { await projector.wake() }
+        await outgoing.maker.wake()
         for task in following { await task.value }
+        await outgoing.close()
     }
 
     private static func projectors(
@@ -110,14 +123,15 @@ struct Service: Sendable {
     }
 
     private static func routes(
-        _ ground: Ground, _ reprocessing: Reprocessing, _ metrics: MetricRegistry, _ ending: Ending
+        _ ground: Ground, _ reprocessing: Reprocessing, _ metrics: MetricRegistry, _ ending: Ending,
+        _ outgoing: Outgoing
     ) throws(DaemonError) -> [Route] {
         let configuration = ground.configuration
         let writer = reprocessing.writer
         let ingest = IngestRoutes(
             interpreter: reprocessing.interpreter, checks: reprocessing.checks, writer: writer,
             held: HeldStore(ground.writePool),
-            samples: Samples(ground.writePool), answers: ground.answers,
+            forgeries: reprocessing.forgeries, answers: ground.answers,
             refusals: RefusalLimiter(),
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
         let receipts = ReceiptRoutes(
@@ -130,16 +144,23 @@ struct Service: Sendable {
         let lines = LineRoutes(questions: questions)
         let quarantine = QuarantineRoutes(
             held: reprocessing.held, reader: ground.reader, reprocessing: reprocessing,
-            samples: Samples(ground.writePool))
+            samples: reprocessing.forgeries.samples)
         let commands = CommandRoutes(writer: writer, reader: ground.reader)
         let feed = FeedRoutes(
-            answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending,
+            answers: ground.answers, reader: ground.reader, events: EventReader(ground.readPool),
+            loop: ground.outer, ending: ending,
+            entriesBell: outgoing.entries, eventsBell: outgoing.events,
             signer: HeadSigner(key: try HeadKey.load(configuration.dataDirectory)))
+        let webhooks = WebhookRoutes(
+            desk: WebhookDesk(ground.writePool), webhooks: outgoing.webhooks,
+            answers: ground.answers)
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
         var routes = ingest.routes + commands.routes + customers.routes + feed.routes
-        routes += receipts.routes + lines.routes + quarantine.routes + operation.routes
-        routes += ProjectionRoutes(ground: ground).routes
+        let figures = MetricRoutes(questions: questions, metrics: MetricReader(ground.reader))
+        routes +=
+            receipts.routes + figures.routes + lines.routes + quarantine.routes + operation.routes
+            + webhooks.routes + ProjectionRoutes(ground: ground).routes
         let description = OpenAPI(
             routes: routes + [Route("GET", "/openapi.json", nil) { _, _ in .json(.null) }]
         ).document

@@ -87,7 +87,7 @@ struct ConfigurationTests {
         expected.stackPasses = true
         expected.webhooks = [
             WebhookConfiguration(
-                url: "https://example.com/hook", secret: .variable("HOOK"),
+                url: "https://example.com/hook", secrets: [.variable("HOOK")],
                 environments: [.production])
         ]
         #expect(read == expected)

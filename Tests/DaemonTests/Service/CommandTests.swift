@@ -54,6 +54,41 @@ struct CommandTests {
         }
     }
 
+    @Test("that merges or unmerges is done once for its key, and its repeat undoes nothing since")
+    func repeatedMerges() async throws {
+        try await TestService.run { service in
+            for number in 1...2 {
+                _ = try await service.post(
+                    service.transaction(
+                        "100\(number)", line: "100\(number)", from: "2025-06-01",
+                        until: "2025-07-01"), customer: number == 1 ? "anon" : "u_1")
+            }
+            func post(_ verb: String, _ at: String, _ key: String)
+                async throws -> TestService.Answer
+            {
+                try await service.ask(
+                    "POST", "/v1/customers/anon/\(verb)",
+                    JSON(members: ["into": .string("u_1"), "at": .string(at)]),
+                    headers: [Header("Idempotency-Key", key)])
+            }
+            let merged = try await post("merge", "2025-06-10", "k1")
+            #expect(merged.status == 200 && merged["appended"] == .integer(1))
+            let undone = try await post("unmerge", "2025-06-12", "k1")
+            #expect(undone.status == 200 && undone["appended"] == .integer(1))
+            for (verb, at, first) in [
+                ("merge", "2025-06-14", merged), ("unmerge", "2025-06-14", undone),
+            ] {
+                let again = try await post(verb, at, "k1")
+                #expect(again.status == 200 && again["appended"] == .integer(0))
+                #expect(again["position"] == first["position"])
+            }
+            let timeline = try await service.ask("GET", "/v1/entries?kind=merged")
+            #expect(timeline["entries"]?.elements?.count == 1)
+            #expect(try await post("merge", "2025-06-14", "k2")["appended"] == .integer(1))
+            #expect(try await post("merge", "2025-06-14", "").status == 400)
+        }
+    }
+
     @Test("that replaces the catalogue never rewrites what was known")
     func catalog() async throws {
         try await TestService.run { service in

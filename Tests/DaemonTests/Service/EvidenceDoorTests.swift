@@ -97,6 +97,40 @@ struct EvidenceDoorTests {
         }
     }
 
+    @Test("answers a presenter's repeat with the position of the first answer, whatever came since")
+    func presentedAgain() async throws {
+        try await TestService.run { service in
+            let plain = service.transaction("1001", from: "2025-05-01", until: "2025-06-01")
+            let named = service.transaction(
+                "2001", line: "2001", from: "2025-05-01", until: "2025-06-01", token: token)
+            let signed = try [plain, named].map { JSON.string(try service.sign($0)) }
+            func post(_ customer: String, _ key: String) async throws -> TestService.Answer {
+                try await service.ask(
+                    "POST", "/v1/apple/transactions",
+                    JSON(members: [
+                        "signedTransactions": .array(signed), "customer": .string(customer),
+                    ]), headers: [Header("Idempotency-Key", key)])
+            }
+            var first: [String: TestService.Answer] = [:]
+            for customer in ["u_1", "u_2"] { first[customer] = try await post(customer, "k") }
+            _ = try await service.post(
+                service.transaction("3001", line: "3001", from: "2025-05-01"))
+            for customer in ["u_2", "u_1"] {
+                let again = try await post(customer, "k")
+                #expect(again.status == 200)
+                #expect(again["position"] == first[customer]?["position"])
+                let (before, after) = (first[customer]?["results"]?.elements, again["results"])
+                #expect(after?.elements?.map { $0["owner"] } == before?.map { $0["owner"] })
+                for result in after?.elements ?? [] {
+                    #expect(result["appended"] == .integer(0))
+                    #expect(result["duplicate"] == .bool(true))
+                }
+            }
+            #expect(try await post("u_1", "").status == 400)
+            #expect(try await post("u_1", String(repeating: "k", count: 201)).status == 400)
+        }
+    }
+
     @Test(
         "names what is wrong with a body",
         arguments: [

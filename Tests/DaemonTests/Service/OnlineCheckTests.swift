@@ -130,6 +130,57 @@ struct OnlineCheckTests {
         }
     }
 
+    @Test("refuse what was held when its certificate proves to have been taken back")
+    func refused() async throws {
+        try await TestResponder.run(.empty(503)) { responder async throws in
+            try await TestService.run(store: responder.store) {
+                $0.apple.onlineChecks = true
+            } _: { service async throws in
+                #expect(try await post(1, to: service).status == 202)
+                let digest = try #require(try await held(service).keys.first)
+                #expect(try await service.metric("subledger_pending_evidence") == 1)
+                var signer = StatusSigner()
+                signer.status = .revoked
+                responder.answers(.signing(signer))
+                #expect(try await service.retryPending() == 0)
+                let answer = try await service.ask("GET", "/v1/quarantine")
+                #expect(answer["quarantine"]?.elements == [])
+                let samples = answer["samples"]?.elements ?? []
+                #expect(samples.map { $0["digest"]?.text } == [digest])
+                #expect(samples.map { $0["reason"] } == [.string("bad_certificate")])
+                #expect(try await service.metric("subledger_pending_evidence") == 0)
+                let again = try await service.ask(
+                    "POST", "/v1/quarantine/reprocess", .object([]))
+                #expect(again["refused"] == .integer(0) && again["held"] == .object([]))
+            }
+        }
+    }
+
+    @Test("count what is asked, and what came of it")
+    func counted() async throws {
+        var revoked = StatusSigner()
+        revoked.status = .revoked
+        var unknown = StatusSigner()
+        unknown.status = .unknown
+        let modes: [(TestResponder.Mode, String)] = [
+            (.signing(StatusSigner()), "good"), (.signing(revoked), "revoked"),
+            (.signing(unknown), "unusable"), (.empty(503), "unreachable"),
+        ]
+        for (mode, answer) in modes {
+            try await TestResponder.run(mode) { responder async throws in
+                try await TestService.run(store: responder.store) {
+                    $0.apple.onlineChecks = true
+                } _: { service async throws in
+                    _ = try await post(1, to: service)
+                    #expect(
+                        try await service.metric("subledger_certificate_questions_total") == 2)
+                    let name = "subledger_certificate_answers_total{answer=\"\(answer)\"}"
+                    #expect(try await service.metric(name) == 2)
+                }
+            }
+        }
+    }
+
     @Test("believe what was held once the responder is back, each once, as of when it was received")
     func recovery() async throws {
         try await TestResponder.run(.empty(200)) { responder async throws in

@@ -64,7 +64,7 @@ struct RandomLivesTests {
     }
 
     /// The catalogue that the pure fold begins with, as a configuration has it.
-    private static let products: [ProductConfiguration] = [
+    static let products: [ProductConfiguration] = [
         plan("plus.monthly", 1, "P1M", ["pro", "plus"]), plan("pro.monthly", 2, "P1M", ["pro"]),
         plan("pro.weekly", 2, "P1W", ["pro"]), plan("basic.yearly", 3, "P1Y", ["basic"]),
     ]
@@ -79,7 +79,8 @@ struct RandomLivesTests {
     }
 
     /// From a summer on one product gives less and another nothing.
-    private static func replaceCatalog(_ service: TestService) async throws -> Settings {
+    @discardableResult
+    static func replaceCatalog(_ service: TestService) async throws -> Settings {
         var products = testSettings.latestCatalog?.products ?? [:]
         products["plus.monthly"]?.entitlements = ["plus"]
         products["pro.weekly"] = nil

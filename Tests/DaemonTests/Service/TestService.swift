@@ -14,8 +14,10 @@ struct TestService {
     let store: TestStore
     let configuration: Configuration
     let key: String
-    private let ground: Ground
-    private let service: Service
+    let ground: Ground
+    let service: Service
+    /// What ends what waits.
+    let ending: Ending
 
     /// Products of the tests' catalogue.
     static let products: [ProductConfiguration] = [
@@ -96,7 +98,8 @@ struct TestService {
         key = try await ground.keys.create(
             name: "test", roles: Set(Role.allCases), now: 0
         ).secret
-        service = try await Service.start(ground, adoptSettings: false)
+        ending = Ending()
+        service = try await Service.start(ground, adoptSettings: false, ending: ending)
     }
 
     private func stop() async {
@@ -108,6 +111,13 @@ struct TestService {
     /// Judges again what waits for an authority's word; how many were believed.
     func retryPending() async throws -> Int? {
         try await service.pending?.retry().believed
+    }
+
+    /// Listens, for what only a connection shows.
+    func listen() throws -> Server {
+        try Server(
+            host: "127.0.0.1", port: 0, on: [ground.outer], bodyLimit: { _, _ in 1 << 20 },
+            problem: { status, _ in Response(status: status) }, handler: service.router.answer)
     }
 
     /// The routes that there are.
@@ -143,6 +153,7 @@ struct TestService {
         self.key = key
         self.ground = ground
         self.service = service
+        ending = Ending()
     }
 
     /// Makes a key with these roles.
@@ -248,6 +259,17 @@ extension TestService {
                 "signedTransactions": .array(try transactions.map { .string(try sign($0)) }),
                 "customer": .text(customer),
             ]))
+    }
+
+    /// What a metric stands at; `nil` when there is none of this name and labels.
+    func metric(_ name: String) async throws -> Double? {
+        let answer = try await ask("GET", "/metrics", key: nil)
+        guard case .bytes(let bytes) = answer.response.body else { return nil }
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            guard let space = line.lastIndex(of: " "), line[..<space] == name else { continue }
+            return Double(line[line.index(after: space)...])
+        }
+        return nil
     }
 
     /// The entitlement `pro` of a customer at an instant.

@@ -1,0 +1,81 @@
+import Domain
+public import Ledger
+
+/// Answers metrics from the record itself: what is known at a position is the same for ever.
+public struct MetricReader: Sendable {
+    private let reader: LedgerReader
+
+    /// How many entries are in memory at a time.
+    private static let pageSize = 2_000
+
+    /// A reader of a ledger's metrics.
+    public init(_ reader: LedgerReader) { self.reader = reader }
+
+    /// The finished measurement of a question.
+    public func measure(_ question: MetricQuestion) async throws(LedgerError) -> Measurement {
+        var settings = Settings()
+        for entry in try await reader.entries(of: [.settings], upTo: question.position) {
+            settings = settings.evolved(by: entry)
+        }
+        let people =
+            question.metric.needsPeople
+            ? try await people(upTo: question.position) : People()
+        var measurement = Measurement(question, settings: settings, people: people)
+        let prefix = "apple/\(question.environment.name)/"
+        try await streams(prefix, upTo: question.position) { subscription in
+            guard subscription.stream.line != nil else { return }
+            measurement.take(subscription.line())
+        }
+        return measurement
+    }
+
+    /// Whose tokens are, grants and merges, as known at a position.
+    private func people(upTo last: Position) async throws(LedgerError) -> People {
+        var people = People()
+        try await streams("token/", upTo: last) { subscription in
+            guard let number = Int64(subscription.stream.name.dropFirst("token/".count)) else {
+                return
+            }
+            people.links[CustomerNumber(number)] = subscription.linkedCustomer
+        }
+        var customers: [CustomerNumber: Customer] = [:]
+        try await streams("customer/", upTo: last) { subscription in
+            customers[subscription.customer.number] = subscription.customer
+        }
+        people.customers = Customers(customers)
+        return people
+    }
+
+    /// Folds every stream whose name begins so, one after the other.
+    private func streams(
+        _ prefix: String, upTo last: Position, _ body: (Subscription) -> Void
+    ) async throws(LedgerError) {
+        var current: Subscription?
+        var place: (stream: StreamID, revision: Int64)?
+        while true {
+            let page = try await reader.entriesByStream(
+                prefix, after: place, upTo: last, atMost: MetricReader.pageSize)
+            for entry in page {
+                if let done = current, done.stream != entry.event.stream {
+                    body(done)
+                    current = nil
+                }
+                current = current ?? Subscription(entry.event.stream)
+                current?.apply(entry)
+                place = (entry.event.stream, entry.revision)
+            }
+            if page.count < MetricReader.pageSize { break }
+        }
+        if let current { body(current) }
+    }
+}
+
+extension Metric {
+    /// Whether it depends on whose lines are.
+    var needsPeople: Bool {
+        switch self {
+        case .activeCustomers, .unattributedLines, .activePromo: true
+        default: false
+        }
+    }
+}
