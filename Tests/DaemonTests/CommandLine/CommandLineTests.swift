@@ -50,7 +50,7 @@ struct CommandLineTests {
             (
                 "frobnicate",
                 "unknown command 'frobnicate'; known are: backfill, doctor, entitlements,"
-                    + " import, keys, migrate, quarantine, reconcile, replay, serve,"
+                    + " import, keys, migrate, projections, quarantine, reconcile, replay, serve,"
                     + " store-simulator, timeline, verify"
             ),
             ("keys", "'keys' needs one of: create, list, revoke"),
