@@ -4,7 +4,10 @@ import Testing
 /// SHA-256 of every migration that has landed: none of them is ever edited. When one lands, its line
 /// is added here by `sha256sum schema/NNNN_name.sql`.
 private let landed: [String: String] = [
-    "0001_ledger": "5b90009706c25c735d81ac88b8b720c4c927d2972e1dd68f7db6db5fef791032"
+    "0001_ledger": "5b90009706c25c735d81ac88b8b720c4c927d2972e1dd68f7db6db5fef791032",
+    "0002_asking": "a69b6e38677a232a02bad59e96ea5d048c95849e745393cf83e282dc7a7c3421",
+    "0003_generations": "c62a7cc493b97c54857e0b82ecef031c61fae2e200e7f004dedbdfb295f18149",
+    "0004_delivery": "00a6247212a4da834394d0cdb89d2dbd10526b0e027a9d9f948a0c68d881df3b",
 ]
 
 @Suite("A migration")

@@ -11,7 +11,7 @@ struct ConfigurationRefusalTests {
                 "[]",
                 "1:1: found a list; allowed: an object with listen, privateListen,"
                     + " trustedProxies, database, migrationDatabase, dataDirectory, tls, apps, apple,"
-                    + " catalog, ownership, stackPasses, webhooks"
+                    + " catalog, ownership, stackPasses, webhooks, projections"
             ),
             ("{lisen: 1}", "1:2: lisen: no member has this name; did you mean listen?"),
             (
