@@ -67,29 +67,20 @@ struct Doubts: Sendable {
         about lines: ArraySlice<LinesInDoubt.Found>, at api: ServerAPI, _ limits: Limits,
         _ findings: inout Comparing.Findings
     ) async throws(DaemonError) {
-        let answers = await withTaskGroup(
-            of: (LinesInDoubt.Found, Result<Answer, DaemonError>).self
-        ) { group in
-            for line in lines {
-                group.addTask {
-                    do throws(DaemonError) {
-                        guard try await begin(line, limits) else {
-                            return (line, .success(.leftAlone))
-                        }
-                        return (line, .success(try await ask(about: line, at: api)))
-                    } catch {
-                        return (line, .failure(error))
-                    }
-                }
+        let answers = await withTaskGroup(of: Answered.self) { group in
+            for place in lines.indices {
+                let line = lines[place]
+                group.addTask { await answered(line, place, api, limits) }
             }
-            var answers: [(LinesInDoubt.Found, Result<Answer, DaemonError>)] = []
+            var answers: [Answered] = []
             for await answer in group { answers.append(answer) }
-            return answers.sorted { $0.0.stream < $1.0.stream }
+            return answers.sorted { $0.place < $1.place }
         }
         var failure: DaemonError?
-        for (line, answer) in answers {
+        for answered in answers {
+            let line = lines[answered.place]
             let original = line.stream.line?.original ?? line.stream.name
-            switch answer {
+            switch answered.answer {
             case .success(.leftAlone): continue
             case .success(.settled): break
             case .success(.unknown): findings.place.stillUnknown(original)
@@ -106,6 +97,26 @@ struct Doubts: Sendable {
             findings.place.asked += 1
         }
         if let failure { throw failure }
+    }
+
+    /// What became of one line among a few, by its place.
+    private struct Answered: Sendable {
+        let place: Int
+        let answer: Result<Answer, DaemonError>
+    }
+
+    private func answered(
+        _ line: LinesInDoubt.Found, _ place: Int, _ api: ServerAPI, _ limits: Limits
+    ) async -> Answered {
+        do throws(DaemonError) {
+            guard try await begin(line, limits) else {
+                return Answered(place: place, answer: .success(.leftAlone))
+            }
+            let answer = try await ask(about: line, at: api)
+            return Answered(place: place, answer: .success(answer))
+        } catch {
+            return Answered(place: place, answer: .failure(error))
+        }
     }
 
     private func page(_ scope: LinesInDoubt.Scope, after place: LinesInDoubt.Place)
