@@ -24,11 +24,17 @@ class Simulator:
         with open(self.file, "w", encoding="utf-8") as file:
             json.dump(scenario, file)
         self.log = os.path.join(self.directory, "log")
+        self.words = [
+            os.path.abspath(binary), "store-simulator", "--listen", f"127.0.0.1:{self.port}",
+            "--directory", self.keys, "--scenario", self.file, *options]
+        self.process = None
+        self.start()
+
+    def start(self):
+        """Starts the store, with the same past as before."""
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [os.path.abspath(binary), "store-simulator", "--listen", f"127.0.0.1:{self.port}",
-                 "--directory", self.keys, "--scenario", self.file, *options],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
+                self.words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
         listening = threading.Event()
         threading.Thread(target=self._read, args=(listening,), daemon=True).start()
         if not listening.wait(30):
@@ -89,6 +95,11 @@ class Simulator:
                 return True
             time.sleep(0.05)
         return False
+
+    def die(self):
+        """Kills the store at once."""
+        self.process.kill()
+        self.process.wait()
 
     def stop(self, within=10):
         """Asks the simulator to end; its exit code."""
