@@ -2,6 +2,7 @@ import Delivery
 import Domain
 import Foundation
 import Ledger
+import Operation
 import Projecting
 
 /// `doctor`: checks what a daemon needs, and says what to do about what is wrong.
@@ -134,6 +135,17 @@ struct Doctor {
             remedy: "run a program that can read the entry: it takes the stream up again at start")
     }
 
+    /// Whether Apple refused an app's shared secret within a day.
+    private func sharedSecrets(_ ground: Ground) async -> Finding {
+        let refused = try? await Samples(ground.readPool).list(
+            reasons: [ReceiptDesk.alarm], atMost: 1)
+        let day: Int64 = 86_400_000
+        let recent = refused?.first { $0.receivedAt > SystemClock.now.milliseconds - day }
+        return Finding(
+            check: "shared secrets", problem: recent?.detail,
+            remedy: "see the section on refused shared secrets of ops/runbook.md")
+    }
+
     private func database() async -> [Finding] {
         do throws(DaemonError) {
             return try await Commands.withGround(configuration) { ground throws(DaemonError) in
@@ -149,6 +161,7 @@ struct Doctor {
                                 ? "the newest batch is \(lead) ms in this machine's future" : nil,
                             remedy: "synchronize this machine's clock"),
                         halted,
+                        await sharedSecrets(ground),
                     ] + (try await deliveries(ground))
                 } catch {
                     throw .ledger(error)
