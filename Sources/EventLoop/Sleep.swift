@@ -1,7 +1,7 @@
 /// One task's sleep, from `begin` to its end, whichever of the two requests comes first.
 ///
-/// Unchecked, because it crosses threads only as a reference: its members are touched on the
-/// loop alone.
+/// Unchecked sendability holds because it crosses threads only as a reference: its members are
+/// touched on the loop alone.
 final class Sleeper: @unchecked Sendable {
     private let loop: EventLoop
     private var continuation: CheckedContinuation<Bool, Never>?

@@ -83,7 +83,7 @@ public enum Refusal: Error, Equatable, Sendable {
         case .unknownExpectation: "The only expectation known is 100-continue."
         case .headTooLarge: "The header section is too large."
         case .unknownTransferEncoding: "The only transfer coding known is chunked."
-        case .methodNotImplemented: "The method is not implemented."
+        case .methodNotImplemented: "This server does not know the method."
         case .versionNotSupported: "The versions supported are HTTP/1.1 and HTTP/1.0."
         }
     }
