@@ -22,11 +22,11 @@ public actor Projector {
     private var folds: StreamFolds
     /// The generation that was live when it last looked, halted streams tried again.
     private var generation: Int64?
-    private var isAwake = false
+    /// Rung when there may be something to do.
+    private let bell = Bell()
     private var hasSteppedBack = false
     /// Where the keeper's checkpoint stands although there are entries, and since when.
     private var stalled: (checkpoint: Position, since: ContinuousClock.Instant)?
-    private var sleeper: CheckedContinuation<Void, Never>?
 
     /// How many entries one step folds.
     private static let stepSize = 2_000
@@ -82,26 +82,24 @@ public actor Projector {
     }
 
     /// Says that there may be entries to fold.
-    public func wake() {
-        isAwake = true
-        sleeper?.resume()
-        sleeper = nil
-    }
+    public nonisolated func wake() { bell.ring() }
 
     /// Folds new entries until cancelled.
     public func run() async {
         var delay = Duration.milliseconds(50)
         while !Task.isCancelled {
-            isAwake = false
+            let heard = bell.count
             do throws(LedgerError) {
                 let moved = try await step()
                 delay = .milliseconds(50)
-                if moved < Projector.stepSize { await rest(Projector.poll) }
+                if moved < Projector.stepSize {
+                    await bell.wait(since: heard, on: loop, atMost: Projector.poll)
+                }
             } catch {
                 Log.warning(
                     "projection does not follow",
                     ["projection": projection.name, "error": "\(error)"])
-                await rest(delay)
+                await bell.wait(since: heard, on: loop, atMost: delay)
                 delay = min(delay * 2, .seconds(5))
             }
         }
@@ -117,23 +115,6 @@ public actor Projector {
                 "delete from projection.keeper where projection = $1 and keeper = $2",
                 [.text(projection), .text(name)])
         }.value
-    }
-
-    private func rest(_ time: Duration) async {
-        guard !isAwake, !Task.isCancelled else { return }
-        let alarm = Task(executorPreference: loop) { [loop] in
-            guard (try? await loop.sleep(for: time)) != nil else { return }
-            await self.wake()
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                // It may have been woken since the first look.
-                if isAwake { continuation.resume() } else { sleeper = continuation }
-            }
-        } onCancel: {
-            Task(executorPreference: loop) { await self.wake() }
-        }
-        alarm.cancel()
     }
 
     /// Folds the next entries of the live generation.

@@ -83,7 +83,7 @@ struct ProjectorTests {
             let task = Task { await projector.run() }
             for round in 0..<5 {
                 try await append(40, from: round * 40, to: writer)
-                await projector.wake()
+                projector.wake()
                 let goal = Int64(round + 1) * 40
                 try await expectSoon(ledger.loop) {
                     guard let live = try await live(ledger) else { return false }
@@ -103,7 +103,7 @@ struct ProjectorTests {
             let tasks = projectors.map { projector in Task { await projector.run() } }
             for round in 0..<8 {
                 try await append(50, from: round * 50, to: writer)
-                for projector in projectors { await projector.wake() }
+                for projector in projectors { projector.wake() }
             }
             try await expectSoon(ledger.loop) { try await live(ledger)?.checkpoint == 400 }
             for task in tasks {
@@ -125,7 +125,7 @@ struct ProjectorTests {
             let old = projector(ledger)
             let tasks = [first, Task { await old.run() }]
             try await append(10, from: 10, to: writer)
-            for projector in [old, new] { await projector.wake() }
+            for projector in [old, new] { projector.wake() }
             try await expectSoon(ledger.loop) { try await live(ledger)?.checkpoint == 20 }
             for task in tasks {
                 task.cancel()

@@ -4,6 +4,7 @@ import Delivery
 import Diagnostics
 import Domain
 import Entitlements
+import EventLoop
 import Foundation
 import HTTP
 import Ledger
@@ -47,11 +48,9 @@ struct Service: Sendable {
         let writer = ground.writer(projected: { checkpoints.lowest }) { position, entries in
             appended.add(entries.count)
             head.set(Double(position.number))
-            Task(executorPreference: ground.inner) {
-                outgoing.entries.ring()
-                for projector in projectors { await projector.wake() }
-                await outgoing.maker.wake()
-            }
+            outgoing.entries.ring()
+            for projector in projectors { projector.wake() }
+            outgoing.maker.wake()
         }
         do throws(DaemonError) {
             try await SettingsRecorder(configuration: configuration).settle(
@@ -107,8 +106,6 @@ struct Service: Sendable {
         await rebuilding.value
         await writer.close()
         for task in following { task.cancel() }
-        for projector in projectors { await projector.wake() }
-        await outgoing.maker.wake()
         for task in following { await task.value }
         await outgoing.close()
     }

@@ -24,8 +24,8 @@ public actor EventMaker {
     private let eventsBell: Bell
     private let lag: Gauge
     private let made: Counter
-    private var isAwake = false
-    private var sleeper: CheckedContinuation<Void, Never>?
+    /// Rung when there may be something to do.
+    private let bell = Bell()
     private var known: Place?
 
     /// How many entries one step tells.
@@ -62,44 +62,23 @@ public actor EventMaker {
     }
 
     /// Says that there may be entries to tell.
-    public func wake() {
-        isAwake = true
-        sleeper?.resume()
-        sleeper = nil
-    }
+    public nonisolated func wake() { bell.ring() }
 
     /// Tells new entries, and what time ends, until cancelled.
     public func run() async {
         var delay = Duration.milliseconds(50)
         while !Task.isCancelled {
-            isAwake = false
+            let heard = bell.count
             do throws(LedgerError) {
                 let pause = try await step()
                 delay = .milliseconds(50)
-                if let pause { await rest(pause) }
+                if let pause { await bell.wait(since: heard, on: loop, atMost: pause) }
             } catch {
                 Log.warning("outgoing events are not made", ["error": "\(error)"])
-                await rest(delay)
+                await bell.wait(since: heard, on: loop, atMost: delay)
                 delay = min(delay * 2, .seconds(5))
             }
         }
-    }
-
-    private func rest(_ time: Duration) async {
-        guard !isAwake, !Task.isCancelled else { return }
-        let alarm = Task(executorPreference: loop) { [loop] in
-            guard (try? await loop.sleep(for: time)) != nil else { return }
-            await self.wake()
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                // It may have been woken since the first look.
-                if isAwake { continuation.resume() } else { sleeper = continuation }
-            }
-        } onCancel: {
-            Task(executorPreference: loop) { await self.wake() }
-        }
-        alarm.cancel()
     }
 
     /// Tells the next entries, then the timers that are due.

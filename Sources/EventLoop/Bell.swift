@@ -1,5 +1,4 @@
-public import EventLoop
-import Synchronization
+internal import Synchronization
 
 /// Rings when there may be news, for everybody who waits for some.
 public final class Bell: Sendable {
@@ -36,6 +35,7 @@ public final class Bell: Sendable {
 
     /// Waits until it has rung more often than so many times, for a bounded time.
     public func wait(since count: UInt64, on loop: EventLoop, atMost time: Duration) async {
+        guard self.count == count else { return }
         let place = state.withLock { state in
             state.next += 1
             return state.next
