@@ -135,15 +135,12 @@ struct Doctor {
             remedy: "run a program that can read the entry: it takes the stream up again at start")
     }
 
-    /// Whether Apple refused an app's shared secret within a day.
-    private func sharedSecrets(_ ground: Ground) async -> Finding {
+    /// What Apple said when it refused an app's shared secret, within the last day.
+    static func refusedSecret(_ ground: Ground, now: Instant) async -> String? {
         let refused = try? await Samples(ground.readPool).list(
             reasons: [ReceiptDesk.alarm], atMost: 1)
-        let day: Int64 = 86_400_000
-        let recent = refused?.first { $0.receivedAt > SystemClock.now.milliseconds - day }
-        return Finding(
-            check: "shared secrets", problem: recent?.detail,
-            remedy: "see the section on refused shared secrets of ops/runbook.md")
+        let since = now.adding(days: -1).milliseconds
+        return refused?.first { $0.receivedAt > since }?.detail
     }
 
     private func database() async -> [Finding] {
@@ -161,7 +158,10 @@ struct Doctor {
                                 ? "the newest batch is \(lead) ms in this machine's future" : nil,
                             remedy: "synchronize this machine's clock"),
                         halted,
-                        await sharedSecrets(ground),
+                        Finding(
+                            check: "shared secrets",
+                            problem: await Doctor.refusedSecret(ground, now: SystemClock.now),
+                            remedy: "see the section on refused shared secrets of ops/runbook.md"),
                     ] + (try await deliveries(ground))
                 } catch {
                     throw .ledger(error)

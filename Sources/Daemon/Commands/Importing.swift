@@ -57,8 +57,8 @@ struct Importing {
             let means = Means(
                 interpreter: interpreter, writer: writer, held: HeldStore(ground.writePool),
                 desk: try ReceiptDesk(
-                    configuration, interpreter: interpreter, writer: writer,
-                    samples: Samples(ground.writePool), metrics: MetricRegistry()))
+                    ground, interpreter: interpreter, checks: nil, writer: writer,
+                    metrics: MetricRegistry()))
             try await SettingsRecorder(configuration: configuration).settle(writer, adopt: false)
             for file in invocation.arguments {
                 try await importLines(of: file, into: means, progress, &tally)

@@ -59,7 +59,7 @@ struct ReceiptLine {
             case .answer(let text, let origin):
                 learnt = try await desk.record(text, from: origin, presenter: presenter)
             }
-            return .appended(learnt.appended?.count ?? 0)
+            return .appended(learnt.appended)
         } catch {
             guard let reason = error.finalReason else { throw error }
             return .quarantined(reason)
@@ -79,7 +79,8 @@ extension ReceiptDesk.Failure {
         case .apple(.noReceipt): "malformed"
         case .apple(.unreadable(let status)), .apple(.refused(let status)): "status_\(status)"
         case .apple(.environmentNotAllowed): "environment_not_allowed"
-        case .apple(.unavailable), .apple(.conflict), .apple(.misconfigured), .append: nil
+        case .history(.store(.unknown)): "unknown_transaction"
+        case .apple(.unavailable), .apple(.conflict), .apple(.misconfigured), .append, .history: nil
         }
     }
 

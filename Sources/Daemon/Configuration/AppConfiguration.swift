@@ -22,6 +22,8 @@ enum ReceiptSource: String, Sendable, CaseIterable {
     case verifyReceipt
     /// The receipt itself, by its signature.
     case local
+    /// Apple's server API, asked for the history of a transaction that the receipt names.
+    case serverAPI
 }
 
 /// How to sign requests to Apple's server API.

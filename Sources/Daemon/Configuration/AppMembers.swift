@@ -46,6 +46,11 @@ extension ConfigurationDecoder {
                     allowed: ReceiptSource.allCases.map(\.rawValue).joined(separator: " or "),
                     ReceiptSource.init(rawValue:)) ?? app.receipts
         }
+        if app.receipts == .serverAPI, members["serverAPI"] == nil {
+            missing(
+                members.path("serverAPI"), in: node,
+                allowed: "a key, which receipts: \"serverAPI\" needs")
+        }
         if let node = members["gracePeriodDays"] {
             app.gracePeriodDays = integer(
                 node, at: members.path("gracePeriodDays"), in: 0...28,

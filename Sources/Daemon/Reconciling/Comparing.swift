@@ -91,7 +91,7 @@ struct Comparing: Sendable {
         // When it was signed is not believed of what is not.
         var day = "unbelieved"
         switch fate {
-        case .appended(let observation, let position):
+        case .appended(let observation, let appended):
             guard let notice = observation.notice else { return }
             counts.missing = 1
             day = Comparing.day(notice.signedAt)
@@ -100,7 +100,7 @@ struct Comparing: Sendable {
                 ReconcileReport.Missing(
                     bundle: findings.place.bundle, environment: notice.environment,
                     what: "notification", notification: (notice.uuid, notice.type),
-                    line: notice.original, signedAt: notice.signedAt, position: position))
+                    line: notice.original, signedAt: notice.signedAt, position: appended.position))
         case .known(let observation):
             guard let notice = observation.notice else { return }
             if stored.contains(notice.uuid) { counts.missing = 1 } else { counts.held = 1 }

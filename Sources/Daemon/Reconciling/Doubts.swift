@@ -187,7 +187,7 @@ struct Doubts: Sendable {
         }
         let fates = try await histories.intake.take(pieces)
         return fates.compactMap { fate in
-            if case .appended(_, let position) = fate { position } else { nil }
+            if case .appended(_, let added) = fate { added.position } else { nil }
         }.max()
     }
 

@@ -13,6 +13,10 @@ struct Histories: Sendable {
     struct Tally: Sendable {
         var texts = 0
         var appended = 0
+        /// How many entries were added.
+        var entries = 0
+        /// The last position that was added.
+        var position = Position.start
         var known = 0
         var quarantined: [String: Int] = [:]
         /// The lines that the history is of.
@@ -21,8 +25,10 @@ struct Histories: Sendable {
         mutating func add(_ fate: Intake.Fate) {
             texts += 1
             switch fate {
-            case .appended(let observation, _):
+            case .appended(let observation, let added):
                 appended += 1
+                entries += added.count
+                position = max(position, added.position)
                 if let stream = observation.stream { lines.insert(stream) }
             case .known(let observation):
                 known += 1
@@ -34,6 +40,8 @@ struct Histories: Sendable {
         mutating func add(_ other: Tally) {
             texts += other.texts
             appended += other.appended
+            entries += other.entries
+            position = max(position, other.position)
             known += other.known
             quarantined.merge(other.quarantined) { $0 + $1 }
             lines.formUnion(other.lines)
@@ -69,15 +77,19 @@ struct Histories: Sendable {
     /// A page's revision is kept only when all that is on the page is durable, so whatever ends
     /// this, the next one goes on with that page, and what it repeats appends nothing.
     ///
-    /// - Parameter page: told how many texts each page had, once they are durable.
+    /// - Parameters:
+    ///   - anew: from the first page on, as somebody new speaks for all of it.
+    ///   - page: told how many texts each page had, once they are durable.
     func bring(
-        _ id: String, from place: ServerAPI, page told: @Sendable (Int) -> Void
+        _ id: String, from place: ServerAPI, anew: Bool = false,
+        page told: @Sendable (Int) -> Void
     ) async throws(DaemonError) -> Tally {
         let key = HistoryCursors.Key(
             bundle: place.place.bundleID, environment: place.place.environment.name, asked: id)
-        let revision = try await stored { () throws(PostgresError) in
-            try await cursors.revision(key)
-        }
+        let revision =
+            anew
+            ? nil
+            : try await stored { () throws(PostgresError) in try await cursors.revision(key) }
         do throws(DaemonError) {
             return try await bring(key, after: revision, from: place, told)
         } catch .store(.refused(_, Histories.badRevision)) where revision != nil {

@@ -12,6 +12,8 @@ struct Intake: Sendable {
     let writer: Ledger.Writer
     let held: HeldStore
     let samples: Samples
+    /// Who proved to have bought what is asked about; `nil`: nobody said so.
+    var presenter: String?
 
     /// One signed text of an answer.
     enum Piece: Sendable {
@@ -22,8 +24,8 @@ struct Intake: Sendable {
 
     /// What became of it.
     enum Fate: Sendable {
-        /// It was new; the position is that of its last entry.
-        case appended(Observation, Position)
+        /// It was new.
+        case appended(Observation, Appended)
         /// The record held it.
         case known(Observation)
         /// It is kept, and not believed, for this reason.
@@ -56,13 +58,13 @@ struct Intake: Sendable {
         let (text, source, outcome) = outcome(piece, now)
         switch await checks?.confirmed(outcome) ?? outcome {
         case .observation(let observation, let signed):
-            var proposal = Observing.proposal(observation, signed, presenter: nil)
+            var proposal = Observing.proposal(observation, signed, presenter: presenter)
             // That Apple repeats what it is asked for is no second delivery.
             proposal.keys = []
             do throws(AppendError) {
                 let appended = try await writer.append(proposal)
                 return appended.count > 0
-                    ? .appended(observation, appended.position) : .known(observation)
+                    ? .appended(observation, appended) : .known(observation)
             } catch {
                 throw .append(error)
             }

@@ -28,6 +28,9 @@ enum Observing {
             evidence: evidence(
                 answer.text, answer.digest, source: answer.source, receivedAt: answer.receivedAt),
             keys: parts.flatMap(\.keys),
+            companions: { known in
+                parts.flatMap { companions($0, presenter: presenter, known) }
+            },
             streams: { known in
                 Array(Set(parts.flatMap { streams($0, presenter: presenter, known) }))
             },

@@ -11,11 +11,14 @@ import Postgres
 struct ReceiptDesk: Sendable {
     /// What was learnt.
     struct Learnt: Sendable {
-        var appended: Appended?
-        var status: Int64
+        /// The last position of what was added, or of what held it; `nil` when nothing was stated.
+        var position: Position?
+        /// How many entries were added.
+        var appended = 0
+        var status: Int64 = 0
         var environment: Domain.Environment
         /// Why parts of the answer could not be read.
-        var unreadable: [String]
+        var unreadable: [String] = []
     }
 
     /// Why nothing was.
@@ -25,6 +28,8 @@ struct ReceiptDesk: Sendable {
         case apple(ReceiptError)
         case answer(AnswerRefusal)
         case append(AppendError)
+        /// The history that a receipt led to could not be brought.
+        case history(DaemonError)
     }
 
     private struct App: Sendable {
@@ -39,15 +44,19 @@ struct ReceiptDesk: Sendable {
     private let writer: Ledger.Writer
     private let samples: Samples
     private let metrics: MetricRegistry
+    private let histories: ReceiptHistories
 
-    /// A desk for the apps of a configuration.
+    /// A desk for the apps of a ground's configuration.
     init(
-        _ configuration: Configuration, interpreter: Interpreter, writer: Ledger.Writer,
-        samples: Samples, metrics: MetricRegistry
+        _ ground: Ground, interpreter: Interpreter, checks: OnlineChecks?, writer: Ledger.Writer,
+        metrics: MetricRegistry
     ) throws(DaemonError) {
+        let configuration = ground.configuration
         self.interpreter = interpreter
+        samples = Samples(ground.writePool)
+        histories = try ReceiptHistories(
+            ground, intake: Intake(ground, writer, interpreter, checks))
         self.writer = writer
-        self.samples = samples
         self.metrics = metrics
         var apps: [String: App] = [:]
         for app in configuration.apps {
@@ -83,11 +92,15 @@ struct ReceiptDesk: Sendable {
     ) async throws(Failure) -> Learnt {
         guard let app = apps[bundle] else { throw .unknownApp }
         let now = SystemClock.now
-        if app.source == .local {
+        switch app.source {
+        case .verifyReceipt: break
+        case .local:
             return try await record(Array(receipt.utf8), presenter) {
                 () throws(AnswerRefusal) in
                 try interpreter.receipt(receipt, of: bundle, receivedAt: now)
             }
+        case .serverAPI:
+            return try await histories.bring(receipt, of: bundle, presenter: presenter)
         }
         let answered: ReceiptClient.Answered
         do throws(ReceiptError) {
@@ -141,8 +154,10 @@ struct ReceiptDesk: Sendable {
             unreadable: answer.unreadable)
         guard !answer.observations.isEmpty else { return learnt }
         do throws(AppendError) {
-            learnt.appended = try await writer.append(
+            let appended = try await writer.append(
                 Observing.proposal(answer, presenter: presenter))
+            learnt.position = appended.position
+            learnt.appended = appended.count
         } catch {
             throw .append(error)
         }

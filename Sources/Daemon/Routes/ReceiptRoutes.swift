@@ -36,16 +36,16 @@ struct ReceiptRoutes: Sendable {
             throw Problem(error)
         }
         let position: Position
-        if let appended = learnt.appended {
-            position = appended.position
+        if let known = learnt.position {
+            position = known
         } else {
             position = try await reading { () throws(LedgerError) in try await answers.head() }
         }
         return .json(
             .object([
                 .init("position", .integer(position.number)),
-                .init("appended", .integer(Int64(learnt.appended?.count ?? 0))),
-                .init("duplicate", .bool(learnt.appended?.count == 0)),
+                .init("appended", .integer(Int64(learnt.appended))),
+                .init("duplicate", .bool(learnt.position != nil && learnt.appended == 0)),
                 .init("status", .integer(learnt.status)),
                 .init("environment", .string(learnt.environment.name)),
                 .init("unreadable", .array(learnt.unreadable.map(JSON.string))),
@@ -60,6 +60,9 @@ extension Problem {
         case .unknownApp: self = .receipt("wrong_app", "`bundleId` names no configured app")
         case .append(let error): self.init(error)
         case .apple(let error): self.init(error)
+        case .history(.store(.unknown)):
+            self = .receipt("unknown_transaction", "Apple knows no transaction of the receipt")
+        case .history(let error): self = .unavailable(error.code, "\(error)")
         case .answer(.held(let reason, let detail)): self = .receipt(reason.rawValue, detail)
         case .answer(.forged(let forgery, let detail)):
             self = .receipt(forgery.rawValue, detail)
@@ -74,11 +77,11 @@ extension Problem {
         case .unavailable(let why): self = .apple("Apple cannot say now: \(why)")
         case .conflict(let status):
             self = .apple("each environment says that the receipt is of the other one")
-            more = [.init("status", .integer(status))]
+            more = [.init("appleStatus", .integer(status))]
         case .misconfigured(let status):
             self = .unavailable(
                 "SL131", "Apple answered \(status): the app's shared secret is not the right one")
-            more = [.init("status", .integer(status))]
+            more = [.init("appleStatus", .integer(status))]
         case .unreadable(let status):
             self = .receipt("unreadable", "Apple cannot read the receipt", status)
         case .refused(let status):
@@ -100,6 +103,6 @@ extension Problem {
         Problem(
             status: 422, code: "SL133", title: "Unprocessable Content", detail: detail,
             more: [.init("reason", .string(reason))]
-                + (status.map { [.init("status", .integer($0))] } ?? []))
+                + (status.map { [.init("appleStatus", .integer($0))] } ?? []))
     }
 }

@@ -133,8 +133,8 @@ struct Service: Sendable {
             proxies: TrustedProxies(ranges: configuration.trustedProxies), metrics: metrics)
         let receipts = ReceiptRoutes(
             desk: try ReceiptDesk(
-                configuration, interpreter: reprocessing.interpreter, writer: writer,
-                samples: Samples(ground.writePool), metrics: metrics), answers: ground.answers)
+                ground, interpreter: reprocessing.interpreter, checks: reprocessing.checks,
+                writer: writer, metrics: metrics), answers: ground.answers)
         let questions = QuestionReader(
             answers: ground.answers, reader: ground.reader, loop: ground.outer, ending: ending)
         let customers = CustomerRoutes(questions: questions)
