@@ -75,15 +75,16 @@ extension Interpreter {
         guard kind == .valid else { throw .status(answer.status, kind) }
         let kept = whole["password"] == nil ? text : whole.without("password").canonicalBytes()
         return try reading(
-            rows: answer.rows, renewals: answer.renewals, status: answer.status, text: kept,
-            receivedAt: origin.receivedAt, source: origin.source
+            rows: answer.rows, renewals: answer.renewals, notice: answer.notice,
+            status: answer.status, text: kept, receivedAt: origin.receivedAt,
+            source: origin.source
         ) { () throws(Hold) in try asked(answer, origin) }
     }
 
-    /// What rows and renewals say, each for itself.
+    /// What rows and renewals say, each for itself, and that a notification came with them.
     func reading(
-        rows: [ReceiptRow], renewals: [ReceiptRenewal], status: Int64, text: [UInt8],
-        receivedAt: Instant, source: Source, asked judge: () throws(Hold) -> Asked
+        rows: [ReceiptRow], renewals: [ReceiptRenewal], notice: String? = nil, status: Int64,
+        text: [UInt8], receivedAt: Instant, source: Source, asked judge: () throws(Hold) -> Asked
     ) throws(AnswerRefusal) -> ReceiptReading {
         let asked = try believed(judge)
         let digest = SHA256.digest(of: text)
@@ -117,6 +118,16 @@ extension Interpreter {
             } catch {
                 unreadable.append(error.detail)
             }
+        }
+        if let notice {
+            var said = Notice(
+                uuid: digest.description, type: notice, signedAt: asked.at,
+                environment: asked.environment, bundle: asked.bundle)
+            // What names several lines, or none, belongs to no line.
+            let lines = Set(parts.compactMap { $0.stream?.line?.original })
+            said.original = lines.count == 1 ? lines.first : nil
+            said.flags = flags
+            keep(Observation(notice: said, source: source, observedAt: receivedAt))
         }
         return ReceiptReading(
             text: text, digest: digest, source: source, receivedAt: receivedAt, status: status,

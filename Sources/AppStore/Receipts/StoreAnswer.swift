@@ -12,6 +12,8 @@ struct StoreAnswer {
     let bundle: String?
     /// When it was asked, by its own word.
     let askedAt: Instant?
+    /// The type of the version 1 notification that it is, raw.
+    let notice: String?
     let rows: [ReceiptRow]
     let renewals: [ReceiptRenewal]
 
@@ -34,6 +36,7 @@ struct StoreAnswer {
             try head?.text("bundle_id"), try head?.text("bid"), try notification.text("bid"),
         ]
         bundle = names.lazy.compactMap(\.self).first
+        notice = try notification.text("notification_type")
         askedAt = try head?.receiptDate("request_date")
         let latest = ["latest_receipt_info", "latest_expired_receipt_info"]
             .flatMap { StoreAnswer.objects(body[$0]) }
