@@ -28,6 +28,15 @@ class Suite:
         """A number for the gate, or for a long run."""
         return long if self.is_long else gate
 
+    def cases(self, what):
+        """The folder of other people's data beside the project; None, loudly, when it is absent."""
+        folder = os.path.join(os.path.dirname(self.root), "shared", "cases")
+        if os.path.isdir(folder):
+            return folder
+        self.report.say(f"!! ../shared/cases is absent: {what.upper()} WERE NOT PLAYED")
+        self.report.say(f"{self.report.suite}: 0 passed, 0 failed, 1 skipped")
+        return None
+
     @staticmethod
     def now():
         """Milliseconds since 1970."""
