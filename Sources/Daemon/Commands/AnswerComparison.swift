@@ -17,8 +17,28 @@ struct AnswerComparison {
         var differing: Int64 = 0
     }
 
+    /// Compares the live generations with what the record makes of itself now.
+    func withRecord() async throws(DaemonError) -> Count {
+        try await run { question throws(LedgerError) in
+            let (live, recorded) = try await ground.answers.views(question)
+            return (live.verdicts(at: question.at), recorded.verdicts(at: question.at))
+        }
+    }
+
+    /// Compares the recorded settings with others, as if those had always held.
+    func with(_ catalog: [String: Product]?, _ ownership: OwnershipPolicy?)
+        async throws(DaemonError) -> Count
+    {
+        try await run { question throws(LedgerError) in
+            var view = try await ground.answers.view(question)
+            let before = view.verdicts(at: question.at)
+            view.holdings.settings = view.holdings.settings.supposing(catalog, ownership)
+            return (before, view.verdicts(at: question.at))
+        }
+    }
+
     /// Compares what `answers` gives for each customer and world.
-    func run(
+    private func run(
         _ answers: (Question) async throws(LedgerError) -> (before: Verdicts, after: Verdicts)
     ) async throws(DaemonError) -> Count {
         var count = Count()

@@ -61,14 +61,9 @@ struct ProjectionCommands {
     /// do not.
     private func dryRun(_ ground: Ground) async throws(DaemonError) -> ExitCode {
         let following = ground.following(Projections.all)
-        let now = SystemClock.now
         let count: AnswerComparison.Count
         do throws(DaemonError) {
-            count = try await AnswerComparison(ground: ground, asksAt: now).run {
-                question throws(LedgerError) in
-                let (live, recorded) = try await ground.answers.views(question)
-                return (live.verdicts(at: now), recorded.verdicts(at: now))
-            }
+            count = try await AnswerComparison(ground: ground, asksAt: SystemClock.now).withRecord()
         } catch {
             await following.stop()
             throw error

@@ -23,12 +23,7 @@ struct Supposing {
         return try await Commands.withGround(configuration) { ground throws(DaemonError) in
             var comparison = AnswerComparison(ground: ground, asksAt: asksAt)
             comparison.knownAt = try await position(ground, instant)
-            let count = try await comparison.run { question throws(LedgerError) in
-                var view = try await ground.answers.view(question)
-                let before = view.verdicts(at: question.at)
-                view.holdings.settings = view.holdings.settings.supposing(catalog, ownership)
-                return (before, view.verdicts(at: question.at))
-            }
+            let count = try await comparison.with(catalog, ownership)
             Program.complain(
                 "\(count.differing) of \(count.asked) customers' answers would differ")
             return .done
@@ -70,7 +65,7 @@ struct Supposing {
 
 extension Settings {
     /// The settings as if these had always held.
-    fileprivate func supposing(_ catalog: [String: Product]?, _ ownership: OwnershipPolicy?)
+    func supposing(_ catalog: [String: Product]?, _ ownership: OwnershipPolicy?)
         -> Settings
     {
         var supposed = self
