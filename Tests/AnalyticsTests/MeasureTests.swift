@@ -176,4 +176,16 @@ struct MeasureTests {
         let byPlan = ledger.rows(.activePaid, "2025-06-10", by: [.plan])
         #expect(byPlan.mapValues { $0["value"] } == ["P1M": .whole(2), "P1Y": .whole(1)])
     }
+
+    @Test(
+        "of money is rounded once, and a half to the even one",
+        arguments: [(6, 0), (18, 2), (30, 2)])
+    func rounding(price: Int64, monthly: Int64) {
+        var ledger = Ledgerlet()
+        ledger.buy("1", of: "yearly", "2025-06-01", "2026-06-01", price: price)
+        #expect(ledger.number(.mrr, "2025-06-10") == monthly)
+        // Two halves are a whole.
+        ledger.buy("2", line: "2", of: "yearly", "2025-06-01", "2026-06-01", price: price)
+        #expect(ledger.number(.mrr, "2025-06-10") == price / 6)
+    }
 }

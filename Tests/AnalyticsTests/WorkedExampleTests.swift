@@ -33,6 +33,8 @@ struct WorkedExampleTests {
         #expect(ledger.number(.newPaid, may.0, may.1) == 3)
         #expect(ledger.number(.newPaid, may.0, may.1, "from_trial") == 1)
         #expect(ledger.number(.newPaid, may.0, may.1, "direct") == 2)
+        // What a trial becomes is the first paid period, not a renewal.
+        #expect(ledger.number(.renewals, may.0, may.1) == 0)
         #expect(ledger.number(.trialsStarted, may.0, may.1) == 1)
         #expect(ledger.number(.trialConversion, may.0, may.1, "converted") == 1)
         #expect(ledger.number(.trialConversion, may.0, may.1, "abandoned") == 0)

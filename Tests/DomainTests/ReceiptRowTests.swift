@@ -58,6 +58,24 @@ struct ReceiptRowTests {
         #expect(line.periods.map(\.until) == [10, 20, 30].map(Self.at))
     }
 
+    @Test("carry a restore date when it is not before their end, or when others share it")
+    func restoreDates() {
+        let late = Self.line([
+            (Self.row("1", from: 0, until: 10), .receipt),
+            (Self.row("2", from: 25, until: 20), .receipt),
+        ])
+        #expect(late.periods.map(\.from) == [0, 10].map(Self.at))
+        let first = Self.row("1", from: 8, until: 10) { $0.originallyPurchasedAt = Self.at(1) }
+        let shared = Self.line([(first, .receipt), (Self.row("2", from: 8, until: 20), .receipt)])
+        #expect(shared.periods.map(\.from) == [1, 10].map(Self.at))
+        // Rows of one period, from two answers, share theirs rightly.
+        let same = Self.line([
+            (Self.row("1", from: 8, until: 10), .receipt),
+            (Self.row("1", from: 8, until: 10, asked: 90), .receipt),
+        ])
+        #expect(same.periods.map(\.from) == [Self.at(8)])
+    }
+
     @Test("keep a purchase date that a signed copy states")
     func signed() {
         let line = Self.line([
