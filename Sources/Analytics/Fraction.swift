@@ -45,9 +45,9 @@ public struct ExactSum: Sendable, Hashable {
     /// Nothing.
     public init() {}
 
-    mutating func add(_ value: Int64, times fraction: Fraction = .one) {
+    mutating func add(_ value: Int128, times fraction: Fraction = .one) {
         guard value != 0, fraction.numerator != 0 else { return }
-        parts[fraction.denominator, default: 0] += Int128(value) * fraction.numerator
+        parts[fraction.denominator, default: 0] += value * fraction.numerator
     }
 
     mutating func add(_ other: ExactSum, sign: Int128 = 1) {

@@ -6,16 +6,21 @@ public struct Measurement: Sendable {
     public let question: MetricQuestion
     let people: People
     let settings: Settings
+    /// The facts that are counted, and their bits.
+    let countings: [Counting]
+    let mask: Int64
     private var rows: [RowKey: [String: ExactSum]] = [:]
     private var customers: [RowKey: Set<CustomerNumber>] = [:]
     /// What the answer lacks.
-    public private(set) var completeness = Completeness()
+    public internal(set) var completeness = Completeness()
 
     /// Nothing measured yet.
     public init(_ question: MetricQuestion, settings: Settings, people: People) {
         self.question = question
         self.settings = settings
         self.people = people
+        countings = question.metric.countings(question.basis)
+        mask = countings.reduce(0) { $0 | $1.fact.mark }
         if question.metric == .activePromo { countGrants() }
     }
 
@@ -25,7 +30,9 @@ public struct Measurement: Sendable {
             question.app == nil || line.bundle == question.app
         else { return }
         let measured = MeasuredLine(line, settings)
-        completeness.note(measured)
+        let happenings = measured.happenings()
+        for happening in happenings { completeness.note(marks: happening.marks) }
+        take(happenings, of: measured)
         for bucket in question.buckets {
             if question.metric.taking == .at {
                 measure(measured, at: bucket.window.lowerBound, bucket)
@@ -35,31 +42,26 @@ public struct Measurement: Sendable {
         }
     }
 
-    /// Adds a number to a member of the row that a period belongs to.
+    /// Adds a number to a member of the row of these traits.
     mutating func add(
-        _ line: MeasuredLine, _ period: Int?, _ bucket: MetricQuestion.Bucket,
-        to member: String = "value", amount: Int64 = 1, times fraction: Fraction = .one,
-        reason: String? = nil
+        _ traits: Traits, _ bucket: MetricQuestion.Bucket, to member: String = "value",
+        amount: Int128 = 1, times fraction: Fraction = .one, reason: String? = nil
     ) {
-        let key = key(line, period, bucket, reason: reason)
-        var row = rows[key] ?? [:]
-        row[member, default: ExactSum()].add(amount, times: fraction)
-        rows[key] = row
+        let key = key(traits, bucket, reason: reason)
+        rows[key, default: [:]][member, default: ExactSum()].add(amount, times: fraction)
     }
 
-    /// Counts a customer once in the row that a period belongs to.
+    /// Counts a customer once in the row of these traits.
     mutating func count(
-        _ customer: CustomerNumber, _ line: MeasuredLine, _ period: Int?,
-        _ bucket: MetricQuestion.Bucket
+        _ customer: CustomerNumber, _ traits: Traits, _ bucket: MetricQuestion.Bucket
     ) {
-        customers[key(line, period, bucket), default: []].insert(customer)
+        customers[key(traits, bucket), default: []].insert(customer)
     }
 
     private func key(
-        _ line: MeasuredLine, _ period: Int?, _ bucket: MetricQuestion.Bucket,
-        reason: String? = nil
+        _ traits: Traits, _ bucket: MetricQuestion.Bucket, reason: String? = nil
     ) -> RowKey {
-        var key = RowKey(line.key(of: period, question.dimensions))
+        var key = RowKey(traits.key(question.dimensions))
         if let time = question.timeDimension { key.parts[time] = .some(bucket.label) }
         if question.dimensions.contains(.reason) { key.parts[.reason] = .some(reason) }
         return key
@@ -67,12 +69,11 @@ public struct Measurement: Sendable {
 
     private mutating func countGrants() {
         guard question.app == nil, question.environment == .production else { return }
-        let nobody = MeasuredLine(Subscription(.settings).line(), settings)
         for bucket in question.buckets {
             let at = bucket.window.lowerBound
             for grant in people.customers.all.flatMap(\.grants.values)
             where grant.from <= at && at < grant.until ?? .distantFuture {
-                add(nobody, nil, bucket)
+                add(Traits(), bucket)
             }
         }
     }
@@ -84,7 +85,7 @@ public struct Measurement: Sendable {
         var found = rows
         for (key, set) in customers {
             var sum = ExactSum()
-            sum.add(Int64(set.count))
+            sum.add(Int128(set.count))
             found[key] = ["value": sum]
         }
         if found.isEmpty, question.dimensions.allSatisfy({ $0 == .currency }) {
@@ -188,12 +189,9 @@ public struct Completeness: Sendable, Hashable {
     /// Gaps between periods about which nothing is known.
     public var unknownGaps: Int64 = 0
 
-    mutating func note(_ line: MeasuredLine) {
-        for index in line.subscriptions {
-            let period = line.period(index)
-            if line.isPaid(index), period.priceMilliunits == nil { unpriced += 1 }
-            if Plan(of: period, line.settings).isInferred { inferred += 1 }
-            if period.flags.contains("gap_unknown") { unknownGaps += 1 }
-        }
+    mutating func note(marks: Int64, count: Int64 = 1) {
+        if marks & Fact.unpriced.mark != 0 { unpriced += count }
+        if marks & Fact.inferred.mark != 0 { inferred += count }
+        if marks & Fact.gapUnknown.mark != 0 { unknownGaps += count }
     }
 }

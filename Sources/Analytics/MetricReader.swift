@@ -1,22 +1,47 @@
 import Domain
 public import Ledger
+public import Postgres
 
-/// Answers metrics from the record itself: what is known at a position is the same for ever.
+/// Answers metrics: what is known at a position is the same for ever.
+///
+/// Sums come from the projection `metrics`, but for lines that have entries between its checkpoint and
+/// the position asked about: those are measured from the record and added. What the projection cannot
+/// answer is measured from the record altogether, with the same outcome.
 public struct MetricReader: Sendable {
     private let reader: LedgerReader
+    private let projected: ProjectedMetrics?
 
     /// How many entries are in memory at a time.
     private static let pageSize = 2_000
 
     /// A reader of a ledger's metrics.
-    public init(_ reader: LedgerReader) { self.reader = reader }
+    ///
+    /// - Parameter pool: where the projection is read, best not where others wait: sums take
+    ///   seconds. Without one everything is measured from the record.
+    public init(_ reader: LedgerReader, projected pool: ConnectionPool? = nil) {
+        self.reader = reader
+        projected = pool.map { ProjectedMetrics(pool: $0, reader: reader) }
+    }
 
     /// The finished measurement of a question.
     public func measure(_ question: MetricQuestion) async throws(LedgerError) -> Measurement {
-        var settings = Settings()
-        for entry in try await reader.entries(of: [.settings], upTo: question.position) {
-            settings = settings.evolved(by: entry)
-        }
+        if let measured = try await measureProjected(question) { return measured }
+        return try await measureRecord(question)
+    }
+
+    /// The finished measurement of a question, as far as possible from the projection; `nil` when
+    /// that cannot answer it exactly.
+    public func measureProjected(_ question: MetricQuestion)
+        async throws(LedgerError) -> Measurement?
+    {
+        guard let projected else { return nil }
+        return try await projected.measure(
+            question, settings: try await settings(upTo: question.position))
+    }
+
+    /// The finished measurement of a question, by folding the record and nothing else.
+    public func measureRecord(_ question: MetricQuestion) async throws(LedgerError) -> Measurement {
+        let settings = try await settings(upTo: question.position)
         let people =
             question.metric.needsPeople
             ? try await people(upTo: question.position) : People()
@@ -27,6 +52,10 @@ public struct MetricReader: Sendable {
             measurement.take(subscription.line())
         }
         return measurement
+    }
+
+    private func settings(upTo position: Position) async throws(LedgerError) -> Settings {
+        SettingsContext(entries: try await reader.entries(of: [.settings], upTo: position)).settings
     }
 
     /// Whose tokens are, grants and merges, as known at a position.
