@@ -37,7 +37,6 @@ create table projection.period (
     price bigint,
     paid_number bigint,
     customer bigint,
-    position bigint not null,
     plan_is_inferred boolean not null,
     is_refunded boolean not null,
     is_upgraded boolean not null,
@@ -70,7 +69,6 @@ comment on column projection.period.customer is
     'Whose it is by the line''s own words when it begins: a number on the record.';
 comment on column projection.period.refund_share is
     'What went back and was not taken again, in thousandths of a percent of the price.';
-comment on column projection.period.position is 'The last entry of its line.';
 comment on column projection.period.evidence is
     'Positions of the entries that state it, in order, with commas between.';
 

@@ -143,16 +143,18 @@ struct Happenings {
         let at: Instant
         let period: Int?
         let known: Range<Instant>
+
+        static func precedes(_ left: Place, _ right: Place) -> Bool {
+            (left.at, left.period ?? -1, left.known.lowerBound, left.known.upperBound)
+                < (right.at, right.period ?? -1, right.known.lowerBound, right.known.upperBound)
+        }
     }
 
     private var shared: [Place: Happening] = [:]
     private var alone: [Happening] = []
 
     var all: [Happening] {
-        shared.sorted { left, right in
-            (left.key.at, left.key.period ?? -1, left.key.known.lowerBound)
-                < (right.key.at, right.key.period ?? -1, right.key.known.lowerBound)
-        }.map(\.value) + alone
+        shared.sorted { Place.precedes($0.key, $1.key) }.map(\.value) + alone
     }
 
     mutating func add(

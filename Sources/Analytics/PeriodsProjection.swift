@@ -15,7 +15,7 @@ public struct PeriodsProjection: Projection {
         [
             "purchased_at": .int8, "from_at": .int8, "until_at": .int8, "expires_at": .int8,
             "revoked_at": .int8, "reversed_at": .int8, "refund_share": .int8, "price": .int8,
-            "paid_number": .int8, "customer": .int8, "position": .int8,
+            "paid_number": .int8, "customer": .int8,
             "plan_is_inferred": .bool, "is_refunded": .bool, "is_upgraded": .bool,
             "environment": .text, "original": .text, "bundle": .text, "product": .text,
             "product_group": .text, "shape": .text, "class": .text, "plan": .text,
@@ -72,7 +72,6 @@ extension MeasuredLine {
             let numbers: [Int64?] = [
                 period.refund?.share, period.priceMilliunits,
                 paid.firstIndex(of: index).map { Int64($0) + 1 }, owner?.number,
-                line.position.number,
             ]
             let truths = [
                 isSubscription && plans[index].isInferred, period.isRefunded, period.isUpgraded,
