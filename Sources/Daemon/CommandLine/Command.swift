@@ -6,10 +6,12 @@ enum Command: String, CaseIterable, Sendable {
     case importTransactions = "import transactions"
     case importReceipts = "import receipts"
     case importResponses = "import responses"
+    case importRates = "import rates"
     case backfill
     case reconcile
     case entitlements
     case timeline
+    case metrics
     case replay
     case projectionsList = "projections list"
     case projectionsRebuild = "projections rebuild"
