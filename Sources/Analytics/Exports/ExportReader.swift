@@ -17,7 +17,7 @@ public struct ExportReader: Sendable {
     private var open: Subscription?
     private var isAtEnd = false
 
-    private static let pageSize = 2_000
+    private let pageSize: Int
 
     /// Where a part ends, and a later one goes on.
     public enum Place: Sendable, Hashable {
@@ -32,10 +32,14 @@ public struct ExportReader: Sendable {
     /// - Parameters:
     ///   - environment: of the lines of periods and movements; entries are of all.
     ///   - place: where the part before ended.
+    ///   - pageSize: how many entries are read at once, at least 1.
     public init(
         _ table: ExportTable, _ reader: LedgerReader, upTo position: Position,
-        environment: Environment, app: String?, after place: Place? = nil
+        environment: Environment, app: String?, after place: Place? = nil,
+        pageSize: Int = 2_000
     ) {
+        precondition(pageSize > 0, "a page has entries")
+        self.pageSize = pageSize
         self.table = table
         self.reader = reader
         self.position = position
@@ -62,7 +66,7 @@ public struct ExportReader: Sendable {
         async throws(LedgerError) -> (rows: [[ExportTable.Cell]], place: Place)?
     {
         let page = try await reader.entries(
-            after: after, upTo: position, atMost: ExportReader.pageSize)
+            after: after, upTo: position, atMost: pageSize)
         guard let last = page.last else { return nil }
         after = last.position
         let rows = page.map { entry in EntryColumns.all.map { $0.cell(entry) } }
@@ -76,7 +80,7 @@ public struct ExportReader: Sendable {
         while !isAtEnd {
             let page = try await reader.entriesByStream(
                 "apple/\(environment.name)/", after: place, upTo: position,
-                atMost: ExportReader.pageSize)
+                atMost: pageSize)
             var rows: [[ExportTable.Cell]] = []
             var done: StreamID?
             for entry in page {
@@ -90,7 +94,7 @@ public struct ExportReader: Sendable {
                 open?.apply(entry)
                 place = (stream, entry.revision)
             }
-            if page.count < ExportReader.pageSize {
+            if page.count < pageSize {
                 isAtEnd = true
                 if let whole = open {
                     rows += self.rows(of: whole, settings)

@@ -12,6 +12,7 @@ enum Command: String, CaseIterable, Sendable {
     case entitlements
     case timeline
     case metrics
+    case export
     case replay
     case projectionsList = "projections list"
     case projectionsRebuild = "projections rebuild"

@@ -32,7 +32,7 @@ enum CommandTable {
                         summary: "record the file's settings where they differ, valid from now"),
                 ]),
             CommandForm(command: .migrate, summary: "bring the schema up to date"),
-        ] + imports + asking + answers + [MetricsForm.form] + records + projections + quarantine
+        ] + imports + asking + answers + MetricsForm.forms + records + projections + quarantine
         + keys + [
             CommandForm(
                 command: .doctor,

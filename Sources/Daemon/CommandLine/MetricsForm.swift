@@ -1,8 +1,10 @@
 import Analytics
 
-/// What `metrics` takes.
+/// What `metrics` and `export` take.
 enum MetricsForm {
-    static let form = CommandForm(
+    static let forms = [metrics, export]
+
+    private static let metrics = CommandForm(
         command: .metrics, summary: "a number by its name, and what it rests on",
         arguments: [
             ArgumentForm(
@@ -12,6 +14,33 @@ enum MetricsForm {
             A state, such as mrr, takes --at; what happens, such as revenue, takes --from and --to. Both
             are instants, or dates, which are midnights of --zone. Money is shown in units of its
             currency in a table, and in milliunits everywhere else.
+            """)
+
+    private static let export = CommandForm(
+        command: .export, summary: "a whole table, as known at a position",
+        arguments: [
+            ArgumentForm(
+                name: "TABLE",
+                summary: ExportTable.allCases.map(\.rawValue).joined(separator: ", "))
+        ],
+        options: [
+            OptionForm(
+                name: "format", value: .choice(["csv", "ndjson", "parquet"]),
+                summary: "csv, ndjson (default: csv); parquet is not written yet"),
+            OptionForm(
+                name: "output", value: .text("DIR"),
+                summary: "a folder for files and their manifest (default: standard output)"),
+            OptionForm(
+                name: "rows-per-file", value: .position,
+                summary: "about how many rows a file has (default: 200000)"),
+            environment,
+            OptionForm(name: "app", value: .text("BUNDLE"), summary: "this app's lines alone"),
+            CommandTable.asKnownAt, CommandTable.asKnownPosition,
+        ],
+        notes: """
+            The manifest names each file with its rows and its SHA-256, and the position that all of them
+            are of. An export that was interrupted is simply run again: it goes on behind the last whole
+            file. Entries are those of all environments and apps.
             """)
 
     static let formats = ["table", "csv", "ndjson"]
@@ -43,10 +72,12 @@ enum MetricsForm {
             name: "gross", value: .choice(["true", "false"]),
             summary: "whether lines that came and went in the window count"),
         OptionForm(name: "app", value: .text("BUNDLE"), summary: "this app alone"),
-        OptionForm(
-            name: "environment", value: .choice(CommandTable.environments),
-            summary: "\(CommandTable.environments.joined(separator: ", ")) (default: Production)"),
+        environment,
     ]
+
+    private static let environment = OptionForm(
+        name: "environment", value: .choice(CommandTable.environments),
+        summary: "\(CommandTable.environments.joined(separator: ", ")) (default: Production)")
 
     private static let format = OptionForm(
         name: "format", value: .choice(formats),

@@ -72,6 +72,9 @@ struct KnowledgeOption {
         }
     }
 
+    /// Whether either was given.
+    var isGiven: Bool { instant != nil || position != nil }
+
     /// A position, when that much was known, and whether that can still grow.
     struct Known {
         var position: Position

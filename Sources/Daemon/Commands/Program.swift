@@ -70,6 +70,7 @@ public enum Program {
         case .entitlements, .timeline:
             return try await Asking(invocation, configuration).run()
         case .metrics: return try await Measuring(invocation, configuration).run()
+        case .export: return try await Exporting(invocation, configuration).run()
         case .replay: return try await Replaying(invocation, configuration).run()
         case .projectionsList, .projectionsRebuild, .projectionsVerify, .projectionsRollback,
             .projectionsCancel:

@@ -50,8 +50,8 @@ struct CommandLineTests {
             (
                 "frobnicate",
                 "unknown command 'frobnicate'; known are: backfill, doctor, entitlements,"
-                    + " import, keys, metrics, migrate, projections, quarantine, reconcile, replay,"
-                    + " serve, store-simulator, timeline, verify"
+                    + " export, import, keys, metrics, migrate, projections, quarantine,"
+                    + " reconcile, replay, serve, store-simulator, timeline, verify"
             ),
             ("keys", "'keys' needs one of: create, list, revoke"),
             ("keys crate", "unknown command 'keys crate'; did you mean 'keys create'?"),
