@@ -16,6 +16,8 @@ public struct ExportReader: Sendable {
     /// The stream whose entries are not all read yet.
     private var open: Subscription?
     private var isAtEnd = false
+    /// Lines, or entries, that are read and not asked for yet.
+    private var pending: [Part] = []
 
     private let pageSize: Int
 
@@ -55,56 +57,61 @@ public struct ExportReader: Sendable {
 
     /// The next rows and the place behind them; `nil` after the last.
     ///
-    /// - Shape: possibly no rows; a line's rows are never divided.
-    public mutating func next()
-        async throws(LedgerError) -> (rows: [[ExportTable.Cell]], place: Place)?
-    {
-        table == .entries ? try await nextEntries() : try await nextLines()
-    }
-
-    private mutating func nextEntries()
-        async throws(LedgerError) -> (rows: [[ExportTable.Cell]], place: Place)?
-    {
-        let page = try await reader.entries(
-            after: after, upTo: position, atMost: pageSize)
-        guard let last = page.last else { return nil }
-        after = last.position
-        let rows = page.map { entry in EntryColumns.all.map { $0.cell(entry) } }
-        return (rows, .position(last.position))
-    }
-
-    private mutating func nextLines()
-        async throws(LedgerError) -> (rows: [[ExportTable.Cell]], place: Place)?
-    {
-        let settings = try await knownSettings()
-        while !isAtEnd {
-            let page = try await reader.entriesByStream(
-                "apple/\(environment.name)/", after: place, upTo: position,
-                atMost: pageSize)
-            var rows: [[ExportTable.Cell]] = []
-            var done: StreamID?
-            for entry in page {
-                let stream = entry.event.stream
-                if let whole = open, whole.stream != stream {
-                    rows += self.rows(of: whole, settings)
-                    done = whole.stream
-                    open = nil
-                }
-                open = open ?? Subscription(stream)
-                open?.apply(entry)
-                place = (stream, entry.revision)
-            }
-            if page.count < pageSize {
-                isAtEnd = true
-                if let whole = open {
-                    rows += self.rows(of: whole, settings)
-                    done = whole.stream
-                    open = nil
-                }
-            }
-            if let done { return (rows, .stream(done)) }
+    /// - Parameter count: how many rows are enough: what is read at once may be fewer, and ends with
+    ///   the line that reaches them, wherever a part before it ended.
+    public mutating func next(atMost count: Int64) async throws(LedgerError) -> Part? {
+        while pending.isEmpty {
+            guard !isAtEnd else { return nil }
+            if table == .entries { try await readEntries() } else { try await readLines() }
         }
-        return nil
+        var part = pending[0]
+        var taken = 1
+        while taken < pending.count, Int64(part.rows.count) < count {
+            part.rows += pending[taken].rows
+            part.place = pending[taken].place
+            taken += 1
+        }
+        pending.removeFirst(taken)
+        return part
+    }
+
+    /// Some rows, and the place behind them.
+    public struct Part: Sendable {
+        /// The cells of each row.
+        public var rows: [[ExportTable.Cell]]
+        /// Where the next part begins.
+        public var place: Place
+    }
+
+    private mutating func readEntries() async throws(LedgerError) {
+        let page = try await reader.entries(after: after, upTo: position, atMost: pageSize)
+        isAtEnd = page.count < pageSize
+        after = page.last?.position ?? after
+        pending = page.map { entry in
+            Part(
+                rows: [EntryColumns.all.map { $0.cell(entry) }], place: .position(entry.position))
+        }
+    }
+
+    private mutating func readLines() async throws(LedgerError) {
+        let settings = try await knownSettings()
+        let page = try await reader.entriesByStream(
+            "apple/\(environment.name)/", after: place, upTo: position, atMost: pageSize)
+        for entry in page {
+            let stream = entry.event.stream
+            if let whole = open, whole.stream != stream { finish(whole, settings) }
+            if open?.stream != stream { open = Subscription(stream) }
+            open?.apply(entry)
+            place = (stream, entry.revision)
+        }
+        guard page.count < pageSize else { return }
+        isAtEnd = true
+        if let whole = open { finish(whole, settings) }
+        open = nil
+    }
+
+    private mutating func finish(_ whole: Subscription, _ settings: Settings) {
+        pending.append(Part(rows: rows(of: whole, settings), place: .stream(whole.stream)))
     }
 
     private mutating func knownSettings() async throws(LedgerError) -> Settings {

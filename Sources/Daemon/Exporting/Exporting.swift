@@ -11,7 +11,7 @@ struct Exporting {
     let invocation: Invocation
     let configuration: Configuration
 
-    /// About how many rows a file has: it ends with the page, or the line, that reaches them.
+    /// About how many rows a file has: it ends with the line that reaches them.
     private static let usualRows: Int64 = 200_000
     /// The most entries that are read at once.
     private static let mostAtOnce: Int64 = 2_000
@@ -92,8 +92,7 @@ struct Exporting {
     ) -> ExportReader {
         ExportReader(
             order.table, reader, upTo: position, environment: order.environment,
-            app: invocation.value("app"), after: place,
-            pageSize: Int(min(order.rowsPerFile, Exporting.mostAtOnce)))
+            app: invocation.value("app"), after: place)
     }
 
     private func print(_ order: Order, _ ledger: LedgerReader, upTo position: Position)
@@ -101,7 +100,7 @@ struct Exporting {
     {
         var rows = reader(order, ledger, upTo: position)
         var out = order.writer.head(order.table)
-        while let part = try await next(&rows) {
+        while let part = try await next(&rows, atMost: Exporting.mostAtOnce) {
             order.writer.write(part.rows, of: order.table, into: &out)
             try writeOut(out)
             out.removeAll(keepingCapacity: true)
@@ -117,11 +116,11 @@ struct Exporting {
         }
     }
 
-    private func next(_ rows: inout ExportReader)
-        async throws(DaemonError) -> (rows: [[ExportTable.Cell]], place: ExportReader.Place)?
+    private func next(_ rows: inout ExportReader, atMost count: Int64)
+        async throws(DaemonError) -> ExportReader.Part?
     {
         do throws(LedgerError) {
-            return try await rows.next()
+            return try await rows.next(atMost: count)
         } catch {
             throw .ledger(error)
         }
@@ -149,7 +148,7 @@ struct Exporting {
         _ rows: inout ExportReader, _ order: Order, _ folder: ExportFolder, _ number: Int,
         _ progress: Progress
     ) async throws(DaemonError) -> Manifest.File? {
-        guard var part = try await next(&rows) else { return nil }
+        guard var part = try await next(&rows, atMost: order.rowsPerFile) else { return nil }
         let digits = String(number)
         let zeros = String(repeating: "0", count: max(0, 6 - digits.count))
         let name = "\(order.table.rawValue)-\(zeros)\(digits).\(order.writer.rawValue)"
@@ -162,7 +161,9 @@ struct Exporting {
             try file.write(out)
             count += Int64(part.rows.count)
             progress.advance(by: Int64(part.rows.count))
-            guard count < order.rowsPerFile, let more = try await next(&rows) else { break }
+            guard count < order.rowsPerFile,
+                let more = try await next(&rows, atMost: order.rowsPerFile - count)
+            else { break }
             part = more
         }
         let digest = try file.finish()
