@@ -4,6 +4,12 @@ import Domain
 public enum Dimension: String, Sendable, Hashable, CaseIterable {
     case product, plan, group, storefront, currency, offer, app, reason
     case day, week, month
+    /// Days since a person's beginning, and the number of a paid period: some metrics tell their rows
+    /// apart by them, unasked.
+    case age, period, projection
+
+    /// Those that can be asked for.
+    public static let askable = allCases.filter { ![.age, .period, .projection].contains($0) }
 
     /// Whether it is a part of time.
     public var isTime: Bool { self == .day || self == .week || self == .month }
@@ -27,7 +33,7 @@ extension MeasuredLine {
             case .currency: key[dimension] = .some(period?.currency)
             case .offer: key[dimension] = .some(period?.offer)
             case .app: key[dimension] = .some(period?.bundle ?? line.bundle)
-            case .reason, .day, .week, .month: break
+            case .reason, .day, .week, .month, .age, .period, .projection: break
             }
         }
         return key

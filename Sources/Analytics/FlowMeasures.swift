@@ -5,6 +5,9 @@ extension Measurement {
     mutating func measure(
         _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
     ) {
+        if question.metric.hasBlips || question.metric == .mrrMovement {
+            balance(line, in: window, bucket)
+        }
         switch question.metric {
         case .newPaid: measureNewPaid(line, in: window, bucket)
         case .reactivated, .churned, .churnRate: measureEnds(line, in: window, bucket)
@@ -30,6 +33,8 @@ extension Measurement {
             }
         case .revenue, .refundsHappened, .refundReversals, .refundRate:
             measureMoney(line, in: window, bucket)
+        case .refundRateByValue: measureRefundedValue(line, in: window, bucket)
+        case .subscriptionRetention: measureRetention(line, in: window, bucket)
         default: break
         }
     }
@@ -54,6 +59,9 @@ extension Measurement {
     ) {
         let before = line.paidSpan(at: window.lowerBound)
         let after = line.paidSpan(at: window.upperBound)
+        if question.isGross, before == nil, after == nil {
+            return measureBlip(line, in: window, bucket)
+        }
         switch question.metric {
         case .reactivated:
             guard before == nil, let after, line.wasPaid(before: window.lowerBound) else { return }
@@ -70,51 +78,17 @@ extension Measurement {
         }
     }
 
-    private mutating func measureMovement(
+    /// A line that came and went within the window counts as both.
+    private mutating func measureBlip(
         _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
     ) {
-        let before = line.paidSpan(at: window.lowerBound)
-        let after = line.paidSpan(at: window.upperBound)
-        let was = before.flatMap { line.monthly($0.period, question.profile) }
-        let willBe = after.flatMap { line.monthly($0.period, question.profile) }
-        switch (before, after) {
-        case (nil, nil): return
-        case (nil, let after?):
-            guard let willBe else { return }
-            let member = line.wasPaid(before: window.lowerBound) ? "reactivation" : "new"
-            add(
-                line, after.period, bucket, to: member, amount: willBe.price,
-                times: willBe.multiplier)
-        case (let before?, nil):
-            guard let was else { return }
-            add(line, before.period, bucket, to: "churn", amount: was.price, times: was.multiplier)
-        case (let before?, let after?):
-            guard line.period(before.period).currency == line.period(after.period).currency else {
-                // Another currency: what ends in one begins in the other.
-                if let was {
-                    add(
-                        line, before.period, bucket, to: "contraction", amount: was.price,
-                        times: was.multiplier)
-                }
-                if let willBe {
-                    add(
-                        line, after.period, bucket, to: "expansion", amount: willBe.price,
-                        times: willBe.multiplier)
-                }
-                return
-            }
-            var change = ExactSum()
-            if let willBe { change.add(willBe.price, times: willBe.multiplier) }
-            var old = ExactSum()
-            if let was { old.add(was.price, times: was.multiplier) }
-            change.add(old, sign: -1)
-            guard !change.isZero else { return }
-            let member = change.isNegative ? "contraction" : "expansion"
-            let amount = change.fraction
-            let size = amount.numerator < 0 ? -amount.numerator : amount.numerator
-            add(
-                line, after.period, bucket, to: member, amount: 1,
-                times: Fraction(size, amount.denominator))
+        guard let blip = line.blipSpan(in: window) else { return }
+        switch question.metric {
+        case .reactivated:
+            if line.wasPaid(before: window.lowerBound) { add(line, blip.period, bucket) }
+        case .churnRate: add(line, blip.period, bucket, to: "churned")
+        default:
+            add(line, blip.period, bucket, reason: line.churnReason(coveredBy: blip.period))
         }
     }
 

@@ -3,16 +3,25 @@ public import Ledger
 
 /// Answers metrics from the record itself: what is known at a position is the same for ever.
 public struct MetricReader: Sendable {
-    private let reader: LedgerReader
+    let reader: LedgerReader
 
     /// How many entries are in memory at a time.
-    private static let pageSize = 2_000
+    static let pageSize = 2_000
+    /// How many lines are read at once where single lines are.
+    private static let streamsAtOnce = 200
 
     /// A reader of a ledger's metrics.
     public init(_ reader: LedgerReader) { self.reader = reader }
 
     /// The finished measurement of a question.
-    public func measure(_ question: MetricQuestion) async throws(LedgerError) -> Measurement {
+    ///
+    /// - Parameters:
+    ///   - only: measures these lines and no others.
+    ///   - prepare: what is done to the measurement before anything is taken in.
+    public func measure(
+        _ question: MetricQuestion, only lines: [StreamID]? = nil,
+        prepare: (inout Measurement) -> Void = { _ in }
+    ) async throws(LedgerError) -> Measurement {
         var settings = Settings()
         for entry in try await reader.entries(of: [.settings], upTo: question.position) {
             settings = settings.evolved(by: entry)
@@ -20,13 +29,47 @@ public struct MetricReader: Sendable {
         let people =
             question.metric.needsPeople
             ? try await people(upTo: question.position) : People()
-        var measurement = Measurement(question, settings: settings, people: people)
+        let rates =
+            question.currency == nil ? ExchangeRates() : try await rates(question)
+        var measurement = Measurement(
+            question, settings: settings, people: people, rates: rates)
+        prepare(&measurement)
+        if let lines {
+            try await measure(lines, into: &measurement)
+            return measurement
+        }
         let prefix = "apple/\(question.environment.name)/"
         try await streams(prefix, upTo: question.position) { subscription in
             guard subscription.stream.line != nil else { return }
             measurement.take(subscription.line())
         }
+        measurement.settle()
         return measurement
+    }
+
+    private func measure(_ lines: [StreamID], into measurement: inout Measurement)
+        async throws(LedgerError)
+    {
+        for start in stride(from: 0, to: lines.count, by: MetricReader.streamsAtOnce) {
+            let page = lines[start..<min(start + MetricReader.streamsAtOnce, lines.count)]
+            let entries = try await reader.entries(
+                of: Array(page), upTo: measurement.question.position)
+            for (stream, entries) in Dictionary(grouping: entries, by: \.event.stream) {
+                measurement.take(Subscription(stream, entries: entries).line())
+            }
+        }
+        measurement.settle()
+    }
+
+    /// The exchange rates known at the question's position.
+    private func rates(_ question: MetricQuestion) async throws(LedgerError) -> ExchangeRates {
+        var rates = ExchangeRates()
+        let first = Day(0)
+        let streams = ExchangeRates.streams(of: first...max(first, Day(of: question.knownAt)))
+        for entry in try await reader.entries(of: streams, upTo: question.position) {
+            rates.apply(entry)
+        }
+        return rates
     }
 
     /// Whose tokens are, grants and merges, as known at a position.
@@ -75,7 +118,7 @@ extension Metric {
     var needsPeople: Bool {
         switch self {
         case .activeCustomers, .unattributedLines, .activePromo: true
-        default: false
+        default: isOfPersons
         }
     }
 }

@@ -37,16 +37,16 @@ extension Measurement {
     ) {
         for payment in period.payments where window.contains(payment.purchasedAt) {
             if let price = payment.priceMilliunits {
-                add(line, index, bucket, to: "gross", amount: price)
+                addMoney(
+                    line, index, bucket, to: "gross", amount: price, paidAt: payment.purchasedAt)
             }
         }
         for back in period.moneyBack {
             if question.basis == .restated {
                 // What is refunded now is taken out of the day on which it was paid.
-                let paidAt =
-                    period.payments.first { $0.transaction == back.transaction }?.purchasedAt
-                    ?? period.purchasedAt
-                guard back.reversedAt == nil, window.contains(paidAt) else { continue }
+                guard back.reversedAt == nil, window.contains(period.paidAt(back)) else {
+                    continue
+                }
                 addShare(of: back, to: "refunded", line, index, bucket)
                 continue
             }
@@ -64,13 +64,19 @@ extension Measurement {
         _ bucket: MetricQuestion.Bucket
     ) {
         guard let price = back.priceMilliunits else { return }
-        add(
+        addMoney(
             line, index, bucket, to: member, amount: price,
-            times: Fraction(back.share, Measurement.whole))
+            times: Fraction(back.share, Measurement.whole),
+            paidAt: line.period(index).paidAt(back))
     }
 }
 
 extension Period {
     /// Whether it is money: what a family member or somebody assigned has is not.
-    fileprivate var isMoney: Bool { periodClass != .family && periodClass != .other }
+    var isMoney: Bool { periodClass != .family && periodClass != .other }
+
+    /// When that was paid which went back.
+    func paidAt(_ back: MoneyBack) -> Instant {
+        payments.first { $0.transaction == back.transaction }?.purchasedAt ?? purchasedAt
+    }
 }

@@ -48,10 +48,10 @@ extension Measurement {
             add(line, paid.period, bucket, to: "unpriced")
             return
         }
-        add(
+        addMoney(
             line, paid.period, bucket,
             amount: question.metric == .arr ? monthly.price * 12 : monthly.price,
-            times: monthly.multiplier)
+            times: monthly.multiplier, paidAt: line.period(paid.period).purchasedAt)
     }
 
     private func status(of line: MeasuredLine, _ span: Span, at instant: Instant) -> String {

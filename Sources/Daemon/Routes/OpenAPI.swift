@@ -18,6 +18,11 @@ struct OpenAPI: Sendable {
     ]
     private static let pages = ["limit", "after"]
 
+    private static let metrics = [
+        "at", "from", "to", "by", "app", "currency", "basis", "profile", "zone", "environment",
+        "days", "gross", "asKnownAt", "asKnownPosition", "atLeast",
+    ]
+
     /// Every route's description, by method and path.
     static let about: [String: About] = [
         "POST /v1/apple/notifications": About(
@@ -73,11 +78,11 @@ struct OpenAPI: Sendable {
         "GET /v1/metrics": About(
             summary: "The metrics with their definitions", query: pages),
         "GET /v1/metrics/{name}": About(
-            summary: "A metric's rows",
-            query: [
-                "at", "from", "to", "by", "app", "currency", "basis", "profile", "zone",
-                "environment", "asKnownAt", "asKnownPosition", "atLeast",
-            ]),
+            summary: "A metric's rows, and with explain=true the periods behind them",
+            query: metrics + ["explain", "after", "limit"]),
+        "GET /v1/metrics/{name}/restatements": About(
+            summary: "The cells of a metric that changed since a position, and what changed them",
+            query: ["sincePosition"] + metrics + ["after", "limit"]),
         "GET /v1/quarantine": About(
             summary: "What is signed and not believed", query: ["reason", "after", "limit"]),
         "POST /v1/quarantine/reprocess": About(
