@@ -110,7 +110,8 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "Daemon", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger", "Operation",
+                "Daemon", "Analytics", "Domain", "Crypto", "EventLoop", "HTTP", "Ledger",
+                "Operation",
                 "AppStore", "Entitlements", "Postgres", "StoreSimulator", "TestLives", "TestSigner",
                 "TestSupport", "TestApple",
             ]),

@@ -1,115 +1,175 @@
 import Domain
 
-/// Lines that were the same before and are the same after, or one.
-struct Turn: Sendable {
-    /// As what they counted when the window began; `nil` as nothing paid.
-    var before: Standing?
-    /// As what they counted when it ended.
-    var after: Standing?
-    /// Whether they had been paid for before the window.
-    var wasPaid: Bool
-    var count: Int64 = 1
-}
-
 extension Measurement {
     /// What happened to a line in a window.
     mutating func measure(
         _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
     ) {
+        if question.metric.hasBlips || question.metric == .mrrMovement {
+            balance(line, in: window, bucket)
+        }
         switch question.metric {
-        case .reactivated, .churned, .churnRate, .mrrMovement:
-            let before = line.paid(at: window.lowerBound)
-            if question.metric == .churnRate, let before { take(Crowd(before), bucket) }
-            let wasPaid = line.firstPaidAt.map { $0 < window.lowerBound } ?? false
-            let after = line.paid(at: window.upperBound)
-            take(Turn(before: before, after: after, wasPaid: wasPaid), bucket)
+        case .newPaid: measureNewPaid(line, in: window, bucket)
+        case .reactivated, .churned, .churnRate: measureEnds(line, in: window, bucket)
+        case .mrrMovement: measureMovement(line, in: window, bucket)
+        case .trialsStarted, .trialsMovement, .trialConversion:
+            measureTrials(line, in: window, bucket)
+        case .renewals, .reactivationPurchases, .planChanges, .upgradeCreditUnknown,
+            .recoveredInGrace, .recoveredAfterGap:
+            measureStarts(line, in: window, bucket)
+        case .preferenceChanges: measurePreferences(line, in: window, bucket)
+        case .graceEntered:
+            for span in line.spans where span.state == .grace && window.contains(span.from) {
+                add(line, span.period, bucket)
+            }
+        case .lostInRetry: measureLost(line, in: window, bucket)
+        case .extensions:
+            for (index, period) in line.line.periods.enumerated() {
+                for extended in period.extensions where window.contains(extended.at) {
+                    add(line, index, bucket)
+                    let days = (extended.milliseconds + 43_200_000) / 86_400_000
+                    add(line, index, bucket, to: "days", amount: days)
+                }
+            }
+        case .revenue, .refundsHappened, .refundReversals, .refundRate:
+            measureMoney(line, in: window, bucket)
+        case .refundRateByValue: measureRefundedValue(line, in: window, bucket)
+        case .subscriptionRetention: measureRetention(line, in: window, bucket)
         default: break
         }
     }
 
-    /// Takes in what happened to a line.
-    mutating func take(_ happenings: [Happening], of line: MeasuredLine) {
-        for happening in happenings
-        where happening.marks & mask != 0 && happening.isKnown(by: question.knownAt) {
-            for bucket in question.buckets where bucket.window.contains(happening.at) {
-                take(HappeningSum(happening), line.traits(of: happening.period), bucket)
-            }
-        }
-    }
-
-    /// Takes in happenings of the same facts.
-    mutating func take(
-        _ sum: HappeningSum, _ traits: Traits, _ bucket: MetricQuestion.Bucket
+    private mutating func measureNewPaid(
+        _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
     ) {
-        for counting in countings where counting.fact.mark & sum.marks != 0 {
-            switch counting.measure {
-            case .one: add(traits, bucket, to: counting.member, amount: Int128(sum.count))
-            case .minusOne: add(traits, bucket, to: counting.member, amount: -Int128(sum.count))
-            case .amount where sum.amounts > 0:
-                add(traits, bucket, to: counting.member, amount: sum.amount)
-            case .share where sum.amounts > 0:
-                add(
-                    traits, bucket, to: counting.member, amount: sum.shares,
-                    times: Fraction(Int64(1), 100_000))
-            case .amount, .share: continue
-            }
+        guard let first = line.paid.first, window.contains(line.period(first).purchasedAt) else {
+            return
         }
+        add(line, first, bucket)
+        let hadTrial = line.subscriptions.contains {
+            $0 < first && line.period($0).periodClass == .trial
+        }
+        let isIntro = line.period(first).periodClass == .intro
+        add(line, first, bucket, to: hadTrial ? "from_trial" : isIntro ? "from_intro" : "direct")
     }
 
-    /// Takes in how lines changed from one end of a window to the other.
-    mutating func take(_ turn: Turn, _ bucket: MetricQuestion.Bucket) {
-        let count = Int128(turn.count)
-        switch (question.metric, turn.before, turn.after) {
-        case (.reactivated, nil, let after?):
-            if turn.wasPaid { add(after.traits, bucket, amount: count) }
-        case (.churned, let before?, nil) where before.isEnded:
-            add(before.traits, bucket, amount: count, reason: before.reason)
-        case (.churnRate, let before?, nil) where before.isEnded:
-            add(before.traits, bucket, to: "churned", amount: count)
-        case (.mrrMovement, nil, let after?):
-            add(after, bucket, to: turn.wasPaid ? "reactivation" : "new", count)
-        case (.mrrMovement, let before?, nil): add(before, bucket, to: "churn", count)
-        case (.mrrMovement, let before?, let after?):
-            guard before.traits.currency == after.traits.currency else {
-                // Another currency: what ends in one begins in the other.
-                add(before, bucket, to: "contraction", count)
-                add(after, bucket, to: "expansion", count)
-                return
-            }
-            var change = ExactSum()
-            change.add(after.price, count, times: after.multiplier(question.profile))
-            change.add(before.price, -count, times: before.multiplier(question.profile))
-            guard !change.isZero else { return }
-            let (isLess, size) = (change.isNegative, change.fraction)
-            add(
-                after.traits, bucket, to: isLess ? "contraction" : "expansion",
-                amount: isLess ? -size.numerator : size.numerator,
-                times: Fraction(Int128(1), size.denominator))
-        default: break
-        }
-    }
-
-    private mutating func add(
-        _ standing: Standing, _ bucket: MetricQuestion.Bucket, to member: String, _ count: Int128
+    /// Lines that are paid at one end of the window and not at the other.
+    private mutating func measureEnds(
+        _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
     ) {
-        guard let price = standing.price else { return }
-        add(
-            standing.traits, bucket, to: member, amount: Int128(price) * count,
-            times: standing.multiplier(question.profile))
+        let before = line.paidSpan(at: window.lowerBound)
+        let after = line.paidSpan(at: window.upperBound)
+        if question.isGross, before == nil, after == nil {
+            return measureBlip(line, in: window, bucket)
+        }
+        switch question.metric {
+        case .reactivated:
+            guard before == nil, let after, line.wasPaid(before: window.lowerBound) else { return }
+            add(line, after.period, bucket)
+        case .churnRate:
+            guard let before else { return }
+            add(line, before.period, bucket, to: "base")
+            if after == nil, line.isEnded(after: before.period) {
+                add(line, before.period, bucket, to: "churned")
+            }
+        default:
+            guard let before, after == nil, line.isEnded(after: before.period) else { return }
+            add(line, before.period, bucket, reason: line.churnReason(coveredBy: before.period))
+        }
     }
-}
 
-extension ExactSum {
-    /// Adds so many times a price; one that is not known is none.
-    fileprivate mutating func add(_ price: Int64?, _ count: Int128, times fraction: Fraction) {
-        add(Int128(price ?? 0) * count, times: fraction)
+    /// A line that came and went within the window counts as both.
+    private mutating func measureBlip(
+        _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
+    ) {
+        guard let blip = line.blipSpan(in: window) else { return }
+        switch question.metric {
+        case .reactivated:
+            if line.wasPaid(before: window.lowerBound) { add(line, blip.period, bucket) }
+        case .churnRate: add(line, blip.period, bucket, to: "churned")
+        default:
+            add(line, blip.period, bucket, reason: line.churnReason(coveredBy: blip.period))
+        }
+    }
+
+    /// What the start of a period means for the one before.
+    private mutating func measureStarts(
+        _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
+    ) {
+        for index in line.subscriptions where window.contains(line.period(index).purchasedAt) {
+            switch question.metric {
+            case .planChanges:
+                if let change = line.planChange(index) {
+                    add(line, index, bucket, to: change.rawValue)
+                }
+                continue
+            case .upgradeCreditUnknown:
+                if line.planChange(index) == .upgrade, line.isImmediate(index),
+                    let before = line.predecessor(of: index), line.isPaid(before)
+                {
+                    add(line, index, bucket)
+                }
+                continue
+            default: break
+            }
+            guard line.isPaid(index) || question.metric != .renewals else { continue }
+            switch (question.metric, line.joint(index)) {
+            case (.renewals, .contiguous), (.renewals, .recovered), (.renewals, .unknown):
+                let isFirst = line.paid.first == index
+                if !isFirst, !(line.isImmediate(index) && line.planChange(index) != nil) {
+                    add(line, index, bucket)
+                }
+            case (.reactivationPurchases, .bought) where line.isPaid(index):
+                if line.paid.first != index { add(line, index, bucket) }
+            case (.recoveredInGrace, .contiguous(isInGrace: true)),
+                (.recoveredAfterGap, .recovered):
+                add(line, index, bucket)
+            default: continue
+            }
+        }
+    }
+
+    private mutating func measurePreferences(
+        _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
+    ) {
+        var willRenew = true
+        var product: String?
+        for intent in line.line.intents {
+            let bought = line.line.periods.last { $0.purchasedAt <= intent.signedAt }?.product
+            let before = (willRenew, product ?? bought)
+            willRenew = intent.willRenew ?? willRenew
+            product = intent.nextProduct ?? product
+            guard before != (willRenew, product ?? bought), window.contains(intent.signedAt) else {
+                continue
+            }
+            let current = line.line.periods.lastIndex { $0.purchasedAt <= intent.signedAt }
+            add(line, current, bucket)
+        }
+    }
+
+    private mutating func measureLost(
+        _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
+    ) {
+        for index in line.subscriptions {
+            guard let end = line.period(index).retries.last?.upperBound, window.contains(end),
+                let expiresAt = line.period(index).expiresAt
+            else { continue }
+            let days: Int64 = line.period(index).installment == nil ? 60 : 90
+            // Ended by time, not by the next period or by the customer.
+            if end >= expiresAt.adding(days: days) { add(line, index, bucket) }
+        }
     }
 }
 
 extension MeasuredLine {
-    /// The standing at an instant when it is a paid one.
-    func paid(at instant: Instant) -> Standing? {
-        guard let standing = standing(at: instant), standing.kind == .paid else { return nil }
-        return standing
+    func wasPaid(before instant: Instant) -> Bool {
+        paid.contains { period($0).purchasedAt < instant }
+    }
+
+    /// Whether the paid time is known to have ended with a period: not when the next one follows a
+    /// gap about which nothing is known.
+    func isEnded(after index: Int) -> Bool {
+        guard let next = subscriptions.first(where: { $0 > index }) else { return true }
+        return !period(next).flags.contains("gap_unknown")
     }
 }

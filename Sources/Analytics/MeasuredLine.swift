@@ -58,6 +58,18 @@ struct MeasuredLine {
         spans.last { $0.from <= instant && instant < $0.until }
     }
 
+    /// The span that covers an instant and counts as paid: paid or introductory, or its grace.
+    func paidSpan(at instant: Instant) -> Span? {
+        guard let span = span(at: instant), isPaid(span.period) else { return nil }
+        return span
+    }
+
+    /// What a period counts for in a month; `nil` when its price is not known.
+    func monthly(_ index: Int, _ profile: Profile) -> (price: Int64, multiplier: Fraction)? {
+        guard let price = period(index).priceMilliunits else { return nil }
+        return (price, plans[index].multiplier(profile))
+    }
+
     func isPaid(_ index: Int) -> Bool {
         let counted = period(index).periodClass
         return counted == .paid || counted == .intro

@@ -6,22 +6,34 @@ public struct Measurement: Sendable {
     public let question: MetricQuestion
     let people: People
     let settings: Settings
-    /// The facts that are counted, and their bits.
-    let countings: [Counting]
-    let mask: Int64
-    private var rows: [RowKey: [String: ExactSum]] = [:]
+    private(set) var rows: [RowKey: [String: ExactSum]] = [:]
     private var customers: [RowKey: Set<CustomerNumber>] = [:]
     /// What the answer lacks.
     public internal(set) var completeness = Completeness()
+    private var conversion: Conversion
+    private var traces: Traces?
+    /// What lines with news add, while it is asked why cells changed.
+    var contributions: Contributions?
+    /// Both sides of what must be equal.
+    var balances: [Balance.Key: Balance] = [:]
+    /// What was remembered of persons, for metrics that are about them.
+    var persons: [Person: PersonHistory] = [:]
 
     /// Nothing measured yet.
-    public init(_ question: MetricQuestion, settings: Settings, people: People) {
+    public init(
+        _ question: MetricQuestion, settings: Settings, people: People,
+        rates: ExchangeRates = ExchangeRates()
+    ) {
         self.question = question
+        conversion = Conversion(question.currency, rates)
         self.settings = settings
         self.people = people
-        countings = question.metric.countings(question.basis)
-        mask = countings.reduce(0) { $0 | $1.fact.mark }
         if question.metric == .activePromo { countGrants() }
+        if question.metric.hasBlips {
+            for bucket in question.buckets {
+                balances[Balance.Key(label: bucket.label)] = Balance()
+            }
+        }
     }
 
     /// Takes one line in.
@@ -30,9 +42,8 @@ public struct Measurement: Sendable {
             question.app == nil || line.bundle == question.app
         else { return }
         let measured = MeasuredLine(line, settings)
-        let happenings = measured.happenings()
-        for happening in happenings { completeness.note(marks: happening.marks) }
-        take(happenings, of: measured)
+        completeness.note(measured)
+        if question.metric.isOfPersons { return remember(measured) }
         for bucket in question.buckets {
             if question.metric.taking == .at {
                 measure(measured, at: bucket.window.lowerBound, bucket)
@@ -42,24 +53,162 @@ public struct Measurement: Sendable {
         }
     }
 
-    /// Adds a number to a member of the row of these traits.
+    /// Adds a number to a member of the row that a period belongs to.
     mutating func add(
-        _ traits: Traits, _ bucket: MetricQuestion.Bucket, to member: String = "value",
-        amount: Int128 = 1, times fraction: Fraction = .one, reason: String? = nil
+        _ line: MeasuredLine, _ period: Int?, _ bucket: MetricQuestion.Bucket,
+        to member: String = "value", amount: Int64 = 1, times fraction: Fraction = .one,
+        reason: String? = nil
     ) {
-        let key = key(traits, bucket, reason: reason)
-        rows[key, default: [:]][member, default: ExactSum()].add(amount, times: fraction)
+        let sum = ExactSum(amount, times: fraction)
+        add(line, period, bucket, to: member, sum: sum, reason: reason)
     }
 
-    /// Counts a customer once in the row of these traits.
-    mutating func count(
-        _ customer: CustomerNumber, _ traits: Traits, _ bucket: MetricQuestion.Bucket
+    /// Adds a sum to a member of the row that a period belongs to, or takes it away.
+    mutating func add(
+        _ line: MeasuredLine, _ period: Int?, _ bucket: MetricQuestion.Bucket,
+        to member: String, sum: ExactSum, sign: Int128 = 1, reason: String? = nil
     ) {
-        customers[key(traits, bucket), default: []].insert(customer)
+        add(
+            sum, to: member, of: key(line, period, bucket, reason: reason), sign: sign,
+            because: Origin(line, period))
+    }
+
+    /// The period of a line that something comes from.
+    struct Origin: Sendable {
+        var stream: StreamID
+        var transaction: String
+
+        init(_ line: MeasuredLine, _ period: Int?) {
+            stream = line.line.stream
+            transaction = period.map { line.period($0).transaction } ?? ""
+        }
+
+        init(stream: StreamID, transaction: String) {
+            self.stream = stream
+            self.transaction = transaction
+        }
+    }
+
+    /// Adds a sum to a member of a row.
+    mutating func add(
+        _ sum: ExactSum, to member: String, of key: RowKey, sign: Int128 = 1,
+        because origin: Origin
+    ) {
+        rows[key, default: [:]][member, default: ExactSum()].add(sum, sign: sign)
+        guard traces != nil || contributions != nil else { return }
+        var signed = ExactSum()
+        signed.add(sum, sign: sign)
+        let id = Trace.ID(
+            stream: origin.stream, transaction: origin.transaction, key: key, member: member)
+        traces?.note(signed, of: id)
+        contributions?.note(signed, of: id)
+    }
+
+    /// Adds a sum of many periods alike to a member of their row.
+    mutating func add(
+        _ traits: Traits, _ bucket: MetricQuestion.Bucket, to member: String = "value",
+        sum: ExactSum, sign: Int128 = 1, reason: String? = nil
+    ) {
+        rows[key(traits, bucket, reason: reason), default: [:]][member, default: ExactSum()]
+            .add(sum, sign: sign)
+    }
+
+    /// Takes in rows that others measured.
+    mutating func merge(_ others: [RowKey: [String: ExactSum]]) {
+        for (key, members) in others {
+            for (member, sum) in members {
+                rows[key, default: [:]][member, default: ExactSum()].add(sum)
+            }
+        }
+    }
+
+    /// Gathers the periods behind the cells while measuring: those after a place.
+    public mutating func trace(after text: String, atMost limit: Int) {
+        traces = Traces(after: text, limit: limit)
+    }
+
+    /// The periods behind the cells, and whether there are more; none unless they were gathered.
+    public var traced: (traces: [Trace], hasMore: Bool) { traces?.page ?? ([], false) }
+
+    /// Makes sums of each age those of all ages up to it, except of who has reached it.
+    mutating func cumulate() {
+        var bases: [RowKey: [Int64: [String: ExactSum]]] = [:]
+        for (key, sums) in rows {
+            var base = key
+            let age = (base.parts.removeValue(forKey: .age) ?? nil).flatMap { Int64($0) } ?? 0
+            bases[base, default: [:]][age] = sums
+        }
+        rows = [:]
+        for (base, ages) in bases {
+            var running: [String: ExactSum] = [:]
+            for age in stride(from: 0, through: ages.keys.max() ?? 0, by: Int(question.days)) {
+                let sums = ages[Int64(age)] ?? [:]
+                for member in ["customers", "payers", "net"] {
+                    running[member, default: ExactSum()].add(sums[member] ?? ExactSum())
+                }
+                var key = base
+                key.parts[.age] = .some(String(age))
+                rows[key] = running.merging(["mature": sums["mature"] ?? ExactSum()]) { $1 }
+            }
+        }
+    }
+
+    /// Adds money of a period to a member of its row, in the currency asked for.
+    ///
+    /// - Parameter paidAt: when it was paid for, whose rate holds.
+    mutating func addMoney(
+        _ line: MeasuredLine, _ period: Int, _ bucket: MetricQuestion.Bucket,
+        to member: String = "value", amount: Int64, times fraction: Fraction = .one,
+        paidAt: Instant
+    ) {
+        guard amount != 0 else { return add(line, period, bucket, to: member, amount: 0) }
+        guard let factor = factor(line.period(period).currency, paidAt: paidAt) else { return }
+        add(line, period, bucket, to: member, amount: amount, times: fraction * factor)
+    }
+
+    /// What one unit of a currency, paid then, is worth; `nil` when it cannot be told.
+    mutating func factor(_ currency: String?, paidAt: Instant) -> Fraction? {
+        guard question.currency != nil else { return .one }
+        guard let currency else {
+            completeness.unpriced += 1
+            return nil
+        }
+        return conversion.factor(of: currency, on: Day(of: paidAt))
+    }
+
+    /// Rates that were needed and are not there, in order: the answer is none when there are any.
+    ///
+    /// - Shape: the first hundred that were met.
+    public var missingRates: [MissingRate] { conversion.missing.sorted() }
+
+    /// The last entry that decided a rate; `nil` when nothing is converted.
+    public var ratesPosition: Position? {
+        question.currency == nil ? nil : conversion.rates.position
+    }
+
+    /// Counts a customer once in the row that a period belongs to.
+    mutating func count(
+        _ customer: CustomerNumber, _ line: MeasuredLine, _ period: Int?,
+        _ bucket: MetricQuestion.Bucket
+    ) {
+        let key = key(line, period, bucket)
+        customers[key, default: []].insert(customer)
+        let origin = Origin(line, period)
+        let id = Trace.ID(
+            stream: origin.stream, transaction: origin.transaction, key: key, member: "value")
+        traces?.note(ExactSum(1), of: id)
+        contributions?.note(ExactSum(1), of: id)
+    }
+
+    func key(
+        _ line: MeasuredLine, _ period: Int?, _ bucket: MetricQuestion.Bucket,
+        reason: String? = nil
+    ) -> RowKey {
+        key(line.traits(of: period), bucket, reason: reason)
     }
 
     private func key(
-        _ traits: Traits, _ bucket: MetricQuestion.Bucket, reason: String? = nil
+        _ traits: Traits, _ bucket: MetricQuestion.Bucket, reason: String?
     ) -> RowKey {
         var key = RowKey(traits.key(question.dimensions))
         if let time = question.timeDimension { key.parts[time] = .some(bucket.label) }
@@ -69,11 +218,12 @@ public struct Measurement: Sendable {
 
     private mutating func countGrants() {
         guard question.app == nil, question.environment == .production else { return }
+        let nobody = MeasuredLine(Subscription(.settings).line(), settings)
         for bucket in question.buckets {
             let at = bucket.window.lowerBound
             for grant in people.customers.all.flatMap(\.grants.values)
             where grant.from <= at && at < grant.until ?? .distantFuture {
-                add(Traits(), bucket)
+                add(nobody, nil, bucket)
             }
         }
     }
@@ -85,7 +235,7 @@ public struct Measurement: Sendable {
         var found = rows
         for (key, set) in customers {
             var sum = ExactSum()
-            sum.add(Int128(set.count))
+            sum.add(Int64(set.count))
             found[key] = ["value": sum]
         }
         if found.isEmpty, question.dimensions.allSatisfy({ $0 == .currency }) {
@@ -96,102 +246,7 @@ public struct Measurement: Sendable {
             }
         }
         return found.map { key, sums in
-            MetricRow(key: key, values: question.metric.values(sums))
+            MetricRow(key: key, values: question.values(sums))
         }.sorted { $0.key < $1.key }
-    }
-}
-
-/// What tells a row from the others.
-public struct RowKey: Sendable, Hashable, Comparable {
-    var parts: [Dimension: String?]
-
-    init(_ parts: [Dimension: String?]) { self.parts = parts }
-
-    /// The parts by their names, in order; a value that is not known is `nil`.
-    public var members: [(name: String, value: String?)] {
-        parts.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key.rawValue, $0.value) }
-    }
-
-    /// The order of names and values; what is not known comes last.
-    public static func < (left: RowKey, right: RowKey) -> Bool {
-        for (mine, others) in zip(left.members, right.members) where mine.value != others.value {
-            guard let value = mine.value else { return false }
-            guard let other = others.value else { return true }
-            return value < other
-        }
-        return left.parts.count < right.parts.count
-    }
-}
-
-/// One row of an answer.
-public struct MetricRow: Sendable, Hashable {
-    /// What it is about.
-    public let key: RowKey
-    /// Its members in order.
-    public let values: [Value]
-
-    /// One member.
-    public struct Value: Sendable, Hashable {
-        /// Its name.
-        public let name: String
-        /// The number.
-        public let number: Number
-    }
-
-    /// A number as it is written.
-    public enum Number: Sendable, Hashable {
-        case whole(Int64)
-        /// A ratio in millionths, rounded half to even.
-        case millionths(Int64)
-        /// There is none.
-        case null
-    }
-}
-
-extension Metric {
-    /// The members of a row as they are written, from sums.
-    func values(_ sums: [String: ExactSum]) -> [MetricRow.Value] {
-        switch self {
-        case .churnRate: return [ratio(sums["churned"], sums["base"])]
-        case .refundRate:
-            return [ratio(sums["refunded"], sums["transactions"])]
-                + ["refunded", "transactions"].map { whole($0, sums[$0]) }
-        case .revenue:
-            var net = ExactSum()
-            net.add(sums["gross"] ?? ExactSum())
-            net.add(sums["refunded"] ?? ExactSum(), sign: -1)
-            net.add(sums["reversed"] ?? ExactSum())
-            var all = sums
-            all["net"] = net
-            return members.map { whole($0, all[$0]) }
-        default: return members.map { whole($0, sums[$0]) }
-        }
-    }
-
-    private func whole(_ name: String, _ sum: ExactSum?) -> MetricRow.Value {
-        MetricRow.Value(name: name, number: .whole(sum?.rounded ?? 0))
-    }
-
-    private func ratio(_ part: ExactSum?, _ base: ExactSum?) -> MetricRow.Value {
-        let (part, base) = ((part ?? ExactSum()).rounded, (base ?? ExactSum()).rounded)
-        guard base != 0 else { return MetricRow.Value(name: "value", number: .null) }
-        let millionths = Fraction(part, base).rounded(scale: 1_000_000)
-        return MetricRow.Value(name: "value", number: .millionths(Int64(clamping: millionths)))
-    }
-}
-
-/// What an answer lacks.
-public struct Completeness: Sendable, Hashable {
-    /// Paid periods whose price is not known.
-    public var unpriced: Int64 = 0
-    /// Periods whose plan no catalogue says.
-    public var inferred: Int64 = 0
-    /// Gaps between periods about which nothing is known.
-    public var unknownGaps: Int64 = 0
-
-    mutating func note(marks: Int64, count: Int64 = 1) {
-        if marks & Fact.unpriced.mark != 0 { unpriced += count }
-        if marks & Fact.inferred.mark != 0 { inferred += count }
-        if marks & Fact.gapUnknown.mark != 0 { unknownGaps += count }
     }
 }

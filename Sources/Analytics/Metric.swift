@@ -36,6 +36,21 @@ public enum Metric: String, Sendable, Hashable, CaseIterable {
     case refundsHappened = "refunds_happened"
     case refundReversals = "refund_reversals"
     case refundRate = "refund_rate"
+    case refundRateByValue = "refund_rate_by_value"
+    case conversionToPaying = "conversion_to_paying"
+    case trialConversionByFirstSeen = "trial_conversion_by_first_seen"
+    case subscriptionRetention = "subscription_retention"
+    case cohortExplorer = "cohort_explorer"
+    case realisedLTV = "realised_ltv"
+    case arpu
+    case arppu
+    case notificationGap = "notification_gap"
+    case historyGap = "history_gap"
+    case verificationFailures = "verification_failures"
+    case quarantinedOpen = "quarantined_open"
+    case conflictingFacts = "conflicting_facts"
+    case clockSkew = "clock_skew"
+    case projectionLag = "projection_lag"
 
     /// What it takes.
     public enum Taking: String, Sendable { case at, window }
@@ -45,7 +60,7 @@ public enum Metric: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .activePaid, .activeTrials, .activeFree, .activeFamily, .activePromo,
             .activeCustomers, .inGrace, .inBillingRetry, .unattributedLines, .mrr, .arr,
-            .subscriptionStatus:
+            .subscriptionStatus, .quarantinedOpen, .conflictingFacts, .projectionLag:
             .at
         default: .window
         }
@@ -54,8 +69,60 @@ public enum Metric: String, Sendable, Hashable, CaseIterable {
     /// Whether it is money, which is told per currency.
     public var isMoney: Bool {
         switch self {
-        case .mrr, .arr, .mrrMovement, .revenue, .refundsHappened: true
+        case .mrr, .arr, .mrrMovement, .revenue, .refundsHappened, .refundRateByValue,
+            .cohortExplorer, .realisedLTV, .arpu, .arppu:
+            true
         default: false
+        }
+    }
+
+    /// Whether it is about persons, all of whose lines count together.
+    public var isOfPersons: Bool {
+        switch self {
+        case .conversionToPaying, .trialConversionByFirstSeen, .cohortExplorer, .realisedLTV,
+            .arpu, .arppu:
+            true
+        default: false
+        }
+    }
+
+    /// Whether it is about the record itself and not about lines.
+    public var isOfQuality: Bool {
+        switch self {
+        case .notificationGap, .historyGap, .verificationFailures, .quarantinedOpen,
+            .conflictingFacts, .clockSkew, .projectionLag:
+            true
+        default: false
+        }
+    }
+
+    /// Whether its rows can be told apart by a reason.
+    public var hasReasons: Bool {
+        self == .churned || self == .verificationFailures || self == .quarantinedOpen
+    }
+
+    /// Whether the instant of knowledge decides it, beside what is known.
+    var dependsOnKnowledge: Bool {
+        switch self {
+        case .trialConversion, .trialsMovement, .subscriptionRetention: true
+        default: isOfPersons
+        }
+    }
+
+    /// Whether lines that came and went within a window can count in it.
+    public var hasBlips: Bool {
+        switch self {
+        case .newPaid, .reactivated, .churned, .churnRate: true
+        default: false
+        }
+    }
+
+    /// How many days it takes unless it is told; `nil` when it takes none.
+    public var usualDays: Int64? {
+        switch self {
+        case .conversionToPaying: 7
+        case .cohortExplorer, .realisedLTV: 30
+        default: nil
         }
     }
 
@@ -74,49 +141,32 @@ public enum Metric: String, Sendable, Hashable, CaseIterable {
             ["trials", "converted", "pending", "abandoned", "late_conversion"]
         case .trialsMovement: ["value", "started", "converted", "lapsed"]
         case .refundRate: ["value", "refunded", "transactions"]
+        case .refundRateByValue: ["value", "refunded", "paid"]
+        case .conversionToPaying: ["value", "customers", "converted", "pending"]
+        case .trialConversionByFirstSeen: ["value", "customers", "trials", "converted"]
+        case .subscriptionRetention: ["value", "retained", "lines"]
+        case .cohortExplorer: ["customers", "retained", "revenue", "refunds"]
+        case .realisedLTV:
+            ["per_customer", "per_paying_customer", "net", "customers", "payers", "mature"]
+        case .clockSkew: ["value", "least", "most", "notifications"]
+        case .arpu: ["value", "net", "customers"]
+        case .arppu: ["value", "net", "payers"]
         default: ["value"]
         }
     }
 
-    /// What it counts, in one sentence.
-    public var definition: String {
+    /// The members that are money. Units: milliunits of the row's currency, or of the one asked for.
+    public var moneyMembers: Set<String> {
         switch self {
-        case .activePaid: "Lines that a paid or introductory period, or its grace, covers."
-        case .activeTrials: "Lines that a trial, or the grace after it, covers."
-        case .activeFree: "Lines that a period of price 0 covers which is no trial."
-        case .activeFamily: "Lines that a family member has by sharing."
-        case .activePromo: "Grants that hold; they belong to no app."
-        case .activeCustomers: "Customers, merges followed, who own a line of active_paid."
-        case .inGrace: "Lines of active_paid or active_trials that are covered by grace alone."
-        case .inBillingRetry: "Lines without access that Apple still tries to collect for."
-        case .unattributedLines: "Lines that have begun and are nobody's."
-        case .mrr: "Price times the plan's multiplier, over active_paid; unpriced lines count 0."
-        case .arr: "Twelve times mrr."
-        case .subscriptionStatus:
-            "active_paid by what follows: renewal, cancellation, a billing issue."
-        case .newPaid: "Lines whose first paid or introductory period starts in the window."
-        case .reactivated: "Lines paid at the end, not at the start, that were paid for before."
-        case .churned: "Lines paid at the start of the window and not at its end."
-        case .churnRate: "churned divided by active_paid at the start; null without any."
-        case .mrrMovement: "How each line's part of mrr changed from start to end of the window."
-        case .trialsStarted: "First trials of lines that start in the window."
-        case .trialsMovement: "Trials started less those that converted or lapsed in the window."
-        case .trialConversion: "What became of the trials that start in the window."
-        case .renewals: "Paid periods, not the first, that follow without a gap or by recovery."
-        case .reactivationPurchases: "Paid periods bought again after a gap."
-        case .preferenceChanges: "Changes of auto-renewal or of the product that renews."
-        case .planChanges: "Changes to another product, at the start of its first period."
-        case .upgradeCreditUnknown:
-            "Upgrades within a paid period, whose credit Apple does not say."
-        case .graceEntered: "Episodes of grace that begin in the window."
-        case .recoveredInGrace: "Recoveries before grace was over."
-        case .recoveredAfterGap: "Recoveries after access had been lost."
-        case .lostInRetry: "Episodes of billing retry that end in the window without recovery."
-        case .extensions: "Times that a period's end was put off, and the days given."
-        case .revenue: "Money of purchases, refunds and reversals, by basis."
-        case .refundsHappened: "Refunds by their revocation's instant."
-        case .refundReversals: "Refunds that were taken back, by the reversal's signing."
-        case .refundRate: "Paid purchases of the window that are refunded now, by number."
+        case .mrr, .arr: ["value"]
+        case .mrrMovement: Set(members + ["fx"])
+        case .revenue: Set(members)
+        case .refundsHappened: ["amount"]
+        case .refundRateByValue: ["refunded", "paid"]
+        case .cohortExplorer: ["revenue", "refunds"]
+        case .realisedLTV: ["per_customer", "per_paying_customer", "net"]
+        case .arpu, .arppu: ["value", "net"]
+        default: []
         }
     }
 }

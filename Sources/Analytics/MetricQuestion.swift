@@ -32,6 +32,16 @@ public struct MetricQuestion: Sendable {
     public var environment = Environment.production
     /// This app's lines only.
     public var app: String?
+    /// Days: of a window after a customer's beginning, or of each step of its age.
+    public var days: Int64 = 30
+    /// Whether lines that came and went within the window count as new and as lost.
+    public var isGross = false
+    /// The most steps of age that are told.
+    static let mostAges: Int64 = 120
+    /// The most paid periods of a line that are told.
+    static let mostPeriods: Int64 = 120
+    /// The currency that money is told in; `nil`: each in its own, and rows are told apart by it.
+    public let currency: String?
     /// The instant of knowledge: when what the answer rests on was recorded.
     public var knownAt: Instant
     /// Everything up to here, and nothing later.
@@ -40,13 +50,14 @@ public struct MetricQuestion: Sendable {
     /// A question about this much of the record.
     public init(
         _ metric: Metric, buckets: [Bucket], by dimensions: [Dimension] = [],
-        knownAt: Instant, position: Position
+        in currency: String? = nil, knownAt: Instant, position: Position
     ) {
         self.metric = metric
+        self.currency = metric.isMoney ? currency : nil
         self.buckets = buckets
         timeDimension = dimensions.first(where: \.isTime)
         var kept = dimensions.filter { !$0.isTime }
-        if metric.isMoney, !kept.contains(.currency) { kept.append(.currency) }
+        if metric.isMoney, currency == nil, !kept.contains(.currency) { kept.append(.currency) }
         self.dimensions = kept
         self.knownAt = knownAt
         self.position = position

@@ -4,15 +4,17 @@ public import Postgres
 
 /// Answers metrics: what is known at a position is the same for ever.
 ///
-/// Sums come from the projection `metrics`, but for lines that have entries between its checkpoint and
-/// the position asked about: those are measured from the record and added. What the projection cannot
-/// answer is measured from the record altogether, with the same outcome.
+/// Sums come from the projection `metrics`, but for lines that have entries between its checkpoint
+/// and the position asked about: those are measured from the record and added. What the projection
+/// cannot answer is measured from the record altogether, with the same outcome.
 public struct MetricReader: Sendable {
-    private let reader: LedgerReader
+    let reader: LedgerReader
     private let projected: ProjectedMetrics?
 
     /// How many entries are in memory at a time.
-    private static let pageSize = 2_000
+    static let pageSize = 2_000
+    /// How many lines are read at once where single lines are.
+    private static let streamsAtOnce = 200
 
     /// A reader of a ledger's metrics.
     ///
@@ -39,23 +41,64 @@ public struct MetricReader: Sendable {
             question, settings: try await settings(upTo: question.position))
     }
 
+    private func settings(upTo position: Position) async throws(LedgerError) -> Settings {
+        SettingsContext(entries: try await reader.entries(of: [.settings], upTo: position)).settings
+    }
+
     /// The finished measurement of a question, by folding the record and nothing else.
-    public func measureRecord(_ question: MetricQuestion) async throws(LedgerError) -> Measurement {
+    ///
+    /// - Parameters:
+    ///   - only: measures these lines and no others.
+    ///   - prepare: what is done to the measurement before anything is taken in.
+    public func measureRecord(
+        _ question: MetricQuestion, only lines: [StreamID]? = nil,
+        prepare: (inout Measurement) -> Void = { _ in }
+    ) async throws(LedgerError) -> Measurement {
         let settings = try await settings(upTo: question.position)
         let people =
             question.metric.needsPeople
             ? try await people(upTo: question.position) : People()
-        var measurement = Measurement(question, settings: settings, people: people)
+        let rates =
+            question.currency == nil ? ExchangeRates() : try await rates(question)
+        var measurement = Measurement(
+            question, settings: settings, people: people, rates: rates)
+        prepare(&measurement)
+        if let lines {
+            try await measure(lines, into: &measurement)
+            return measurement
+        }
         let prefix = "apple/\(question.environment.name)/"
         try await streams(prefix, upTo: question.position) { subscription in
             guard subscription.stream.line != nil else { return }
             measurement.take(subscription.line())
         }
+        measurement.settle()
         return measurement
     }
 
-    private func settings(upTo position: Position) async throws(LedgerError) -> Settings {
-        SettingsContext(entries: try await reader.entries(of: [.settings], upTo: position)).settings
+    private func measure(_ lines: [StreamID], into measurement: inout Measurement)
+        async throws(LedgerError)
+    {
+        for start in stride(from: 0, to: lines.count, by: MetricReader.streamsAtOnce) {
+            let page = lines[start..<min(start + MetricReader.streamsAtOnce, lines.count)]
+            let entries = try await reader.entries(
+                of: Array(page), upTo: measurement.question.position)
+            for (stream, entries) in Dictionary(grouping: entries, by: \.event.stream) {
+                measurement.take(Subscription(stream, entries: entries).line())
+            }
+        }
+        measurement.settle()
+    }
+
+    /// The exchange rates known at the question's position.
+    private func rates(_ question: MetricQuestion) async throws(LedgerError) -> ExchangeRates {
+        var rates = ExchangeRates()
+        let first = Day(0)
+        let streams = ExchangeRates.streams(of: first...max(first, Day(of: question.knownAt)))
+        for entry in try await reader.entries(of: streams, upTo: question.position) {
+            rates.apply(entry)
+        }
+        return rates
     }
 
     /// Whose tokens are, grants and merges, as known at a position.
@@ -104,7 +147,7 @@ extension Metric {
     var needsPeople: Bool {
         switch self {
         case .activeCustomers, .unattributedLines, .activePromo: true
-        default: false
+        default: isOfPersons
         }
     }
 }

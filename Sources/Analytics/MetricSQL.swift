@@ -106,7 +106,7 @@ struct MetricSQL {
         let groups =
             before.names.map { "old.\($0)" } + after.names.map { "new.\($0)" }
         let grouped = groups.isEmpty ? "" : ", " + groups.joined(separator: ", ")
-        let shared = columns.map { ", \($0)" }.joined()
+        let shared = columns.filter { $0 != "is_ended" }.map { ", \($0)" }.joined()
         return Statement(
             """
             with paid as (select stream, first_paid_at, is_ended, \
@@ -125,11 +125,34 @@ struct MetricSQL {
             """, filter.parameters)
     }
 
+    /// How many lines came and went between two thresholds and were paid at neither.
+    ///
+    /// - Shape: columns are the place of the threshold before, and the count.
+    func blips(between thresholds: Thresholds) -> Statement {
+        var filter = filter
+        filter.conditions.append("kind = 'paid'")
+        let instants = thresholds.instants
+        let all = filter.place(.int8s(instants))
+        filter.conditions.append("from_at < \(filter.place(.int8(instants[instants.count - 1])))")
+        filter.conditions.append("until_at > \(filter.place(.int8(instants[0])))")
+        return Statement(
+            """
+            with paid as (select stream, width_bucket(from_at - 1, \(all)) as first, \
+            width_bucket(until_at - 1, \(all)) as last \
+            from projection.coverage where \(filter.text)) \
+            select first - 1::bigint as place, count(distinct stream) from paid as blip \
+            where first = last and first > 0 and not exists (select from paid as longer \
+            where longer.stream = blip.stream and longer.first <= blip.first \
+            and longer.last >= blip.first and longer.first < longer.last) group by place
+            """, filter.parameters)
+    }
+
     /// What happened between thresholds, as sums.
     ///
     /// - Shape: columns are the place of the threshold before, marks, the count, how many have an
     ///   amount, amounts, amounts times shares, and what groups are told apart by.
-    func happenings(_ mask: Int64, _ columns: Columns, between thresholds: Thresholds) -> Statement {
+    func happenings(_ mask: Int64, _ columns: Columns, between thresholds: Thresholds) -> Statement
+    {
         var filter = filter
         let marks = filter.place(.int8(mask))
         let known = filter.place(.int8(question.knownAt.stored))

@@ -93,6 +93,12 @@ struct Plan: Sendable, Hashable {
         }
     }
 
+    /// When its period of this number, from 1, begins by the calendar after the first one began.
+    func start(of number: Int64, after first: Instant) -> Instant {
+        if let days { return first.adding(days: days * (number - 1)) }
+        return first.adding(months: (months ?? 1) * (number - 1))
+    }
+
     /// How long it is, for counting periods. Units: milliseconds; months as twelfths of a year of
     /// 365.25 days.
     var milliseconds: Int64 {

@@ -14,8 +14,9 @@ struct ProjectedMeasurement {
     /// `nil` when the projection cannot answer the question.
     init?(_ question: MetricQuestion, _ sql: MetricSQL) {
         let metric = question.metric
-        guard !metric.needsPeople else { return nil }
-        let dimensions = question.dimensions.filter { $0 != .reason }
+        // What is converted, or counted by line within a window, is measured line by line.
+        guard metric.isProjected, question.currency == nil, !question.isGross else { return nil }
+        let dimensions = question.dimensions.filter(\.isTrait)
         var parts: [Part] = []
         if let condition = metric.coverageCondition {
             let isState = metric.taking == .at
@@ -37,7 +38,9 @@ struct ProjectedMeasurement {
             guard let thresholds = Thresholds(windowsOf: question.buckets) else { return nil }
             parts.append(Self.happenings(mask, dimensions, thresholds, sql))
         }
-        guard !parts.isEmpty else { return nil }
+        if let thresholds = Thresholds(windowsOf: question.buckets) {
+            parts += Self.balances(metric, thresholds, sql)
+        }
         parts.append(
             Part(statement: sql.doubts()) { measurement, rows throws(PostgresError) in
                 for row in rows {
@@ -56,25 +59,13 @@ struct ProjectedMeasurement {
         if metric == .subscriptionStatus { columns.others.append("outlook") }
         let statement = sql.crowds(condition, columns, at: thresholds)
         return Part(statement: statement) { measurement, rows throws(PostgresError) in
-            var changes: [Standing: [(place: Int, change: Crowd)]] = [:]
-            for row in rows {
-                var standing = Standing(kind: metric.standing)
+            for (standing, changes) in try Crowd.changes(rows, metric.standing, columns) {
+                var standing = standing
                 standing.isInGrace = metric == .inGrace
-                try standing.read(row, 4, columns)
-                let crowd = Crowd(
-                    count: try row.int8(1), unpriced: try row.int8(2), price: try row.int128(3),
-                    standing)
-                changes[standing, default: []].append((Int(try row.int8(0)), crowd))
-            }
-            for (standing, found) in changes {
-                var crowd = Crowd(count: 0, unpriced: 0, price: 0, standing)
-                var next = found.sorted { $0.place < $1.place }[...]
-                for (place, bucket) in measurement.question.buckets.enumerated() {
-                    while let first = next.first, first.place <= place {
-                        crowd.add(first.change)
-                        next.removeFirst()
-                    }
-                    if crowd.count > 0 { measurement.take(crowd, bucket) }
+                for (place, crowd) in changes.running(measurement.question.buckets.count) {
+                    var crowd = crowd
+                    crowd.standing = standing
+                    measurement.take(crowd, measurement.question.buckets[place])
                 }
             }
         }
@@ -152,7 +143,44 @@ extension Measurement {
     }
 }
 
+/// How a crowd grows and shrinks from one threshold to the next.
+struct CrowdChanges {
+    var found: [(place: Int, change: Crowd)] = []
+
+    /// The crowd at each of so many thresholds at which there is anybody.
+    func running(_ count: Int) -> [(place: Int, crowd: Crowd)] {
+        var all: [(place: Int, crowd: Crowd)] = []
+        var next = found.sorted { $0.place < $1.place }[...]
+        guard var crowd = next.first?.change else { return [] }
+        crowd = Crowd(count: 0, unpriced: 0, price: 0, crowd.standing)
+        for place in 0..<count {
+            while let first = next.first, first.place <= place {
+                crowd.add(first.change)
+                next.removeFirst()
+            }
+            if crowd.count > 0 { all.append((place, crowd)) }
+        }
+        return all
+    }
+}
+
 extension Crowd {
+    /// The changes that rows of `MetricSQL.crowds` tell, by standing.
+    static func changes(_ rows: Rows, _ kind: Standing.Kind, _ columns: MetricSQL.Columns)
+        throws(PostgresError) -> [Standing: CrowdChanges]
+    {
+        var changes: [Standing: CrowdChanges] = [:]
+        for row in rows {
+            var standing = Standing(kind: kind)
+            try standing.read(row, 4, columns)
+            let crowd = Crowd(
+                count: try row.int8(1), unpriced: try row.int8(2), price: try row.int128(3),
+                standing)
+            changes[standing, default: CrowdChanges()].found.append((Int(try row.int8(0)), crowd))
+        }
+        return changes
+    }
+
     fileprivate mutating func add(_ change: Crowd) {
         count += change.count
         unpriced += change.unpriced
@@ -193,6 +221,12 @@ extension Row {
 }
 
 extension Metric {
+    /// Whether the projection says what it is of.
+    public var isProjected: Bool {
+        !needsPeople
+            && (coverageCondition != nil || isTurn || !countings(.asTransacted).isEmpty)
+    }
+
     /// Whether it compares lines at both ends of a window.
     fileprivate var isTurn: Bool {
         switch self {

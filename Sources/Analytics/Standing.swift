@@ -116,11 +116,4 @@ extension MeasuredLine {
             traits: traits(of: span.period), price: period(span.period).priceMilliunits,
             reason: churnReason(coveredBy: span.period), isEnded: isEnded(after: span.period))
     }
-
-    /// Whether the paid time is known to have ended with a period: not when the next one follows a
-    /// gap about which nothing is known.
-    private func isEnded(after index: Int) -> Bool {
-        guard let next = subscriptions.first(where: { $0 > index }) else { return true }
-        return !period(next).flags.contains("gap_unknown")
-    }
 }

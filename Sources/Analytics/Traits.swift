@@ -13,13 +13,13 @@ struct Traits: Sendable, Hashable {
     /// What is told apart by some dimensions.
     func key(_ dimensions: [Dimension]) -> [Dimension: String?] {
         var key: [Dimension: String?] = [:]
-        for dimension in dimensions where !dimension.isTime && dimension != .reason {
+        for dimension in dimensions where dimension.isTrait {
             key[dimension] = .some(self[dimension])
         }
         return key
     }
 
-    /// What it is by a dimension other than time and reason.
+    /// What it is by a dimension that is a trait.
     subscript(dimension: Dimension) -> String? {
         get {
             switch dimension {
@@ -30,7 +30,7 @@ struct Traits: Sendable, Hashable {
             case .currency: currency
             case .offer: offer
             case .app: app
-            case .reason, .day, .week, .month: nil
+            case .reason, .day, .week, .month, .age, .period, .projection: nil
             }
         }
         set {
@@ -42,7 +42,7 @@ struct Traits: Sendable, Hashable {
             case .currency: currency = newValue
             case .offer: offer = newValue
             case .app: app = newValue
-            case .reason, .day, .week, .month: break
+            case .reason, .day, .week, .month, .age, .period, .projection: break
             }
         }
     }

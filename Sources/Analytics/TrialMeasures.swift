@@ -1,56 +1,69 @@
 import Domain
 
+extension Measurement {
+    /// What became of the trials of a line.
+    mutating func measureTrials(
+        _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
+    ) {
+        let trials = line.subscriptions.filter { line.period($0).periodClass == .trial }
+        switch question.metric {
+        case .trialsStarted:
+            guard let first = trials.first, window.contains(line.period(first).purchasedAt) else {
+                return
+            }
+            add(line, first, bucket)
+        case .trialConversion:
+            for trial in trials where window.contains(line.period(trial).purchasedAt) {
+                add(line, trial, bucket, to: "trials")
+                let fate = line.fate(of: trial, knownAt: question.knownAt)
+                add(line, trial, bucket, to: fate.rawValue)
+                if fate == .abandoned, line.conversion(of: trial) != nil {
+                    add(line, trial, bucket, to: "late_conversion")
+                }
+            }
+        default:
+            for trial in trials {
+                if window.contains(line.period(trial).purchasedAt) {
+                    add(line, trial, bucket, to: "started")
+                    add(line, trial, bucket)
+                }
+                guard let (member, at) = line.ending(of: trial, knownAt: question.knownAt),
+                    window.contains(at)
+                else { continue }
+                add(line, trial, bucket, to: member)
+                add(line, trial, bucket, amount: -1)
+            }
+        }
+    }
+}
+
 extension MeasuredLine {
     enum Fate: String { case converted, pending, abandoned }
 
     private static let conversionDays: Int64 = 60
 
-    /// A trial's start and end, and what it has become by each instant of knowledge.
-    func addTrial(_ trial: Int, to found: inout Happenings) {
-        let start = period(trial).purchasedAt
-        found.add(.trialBegan, start, trial)
-        let conversion = conversion(of: trial)
-        if let conversion, isInTime(conversion, trial) {
-            found.add(.trialConverts, start, trial)
-            found.add(.trialConverted, period(conversion).purchasedAt, trial)
-            return
-        }
-        for (known, fate) in fates(of: trial) {
-            if fate == .pending {
-                found.add(.trialIsPending, start, trial, known: known)
-                continue
-            }
-            found.add(.trialIsAbandoned, start, trial, known: known)
-            if conversion != nil { found.add(.trialConvertsLate, start, trial, known: known) }
-            found.add(.trialLapsed, end(of: trial), trial, known: known)
-        }
-    }
-
     /// The first period that was paid for after a trial.
-    private func conversion(of trial: Int) -> Int? { paid.first { $0 > trial } }
+    func conversion(of trial: Int) -> Int? { paid.first { $0 > trial } }
 
-    /// What a trial that did not convert in time has become, by the instant of knowledge.
-    private func fates(of trial: Int) -> [(known: Range<Instant>, fate: Fate)] {
-        let end = end(of: trial)
-        let retries = period(trial).retries
-        let cuts = Set(retries.flatMap { [$0.lowerBound, $0.upperBound] } + [end]).sorted()
-        var found: [(known: Range<Instant>, fate: Fate)] = []
-        var from = Instant.distantPast
-        for until in cuts + [.distantFuture] where from < until {
-            let isPending = from < end || retries.contains { $0.contains(from) }
-            let fate = isPending ? Fate.pending : .abandoned
-            if let last = found.last, last.fate == fate {
-                found[found.count - 1].known = last.known.lowerBound..<until
-            } else {
-                found.append((from..<until, fate))
-            }
-            from = until
-        }
-        return found
+    /// What became of a trial by an instant of knowledge.
+    func fate(of trial: Int, knownAt instant: Instant) -> Fate {
+        if isInTime(conversion(of: trial), trial) { return .converted }
+        if instant < end(of: trial) { return .pending }
+        let isTried = period(trial).retries.contains { $0.contains(instant) }
+        return isTried ? .pending : .abandoned
     }
 
-    private func isInTime(_ conversion: Int, _ trial: Int) -> Bool {
-        guard let end = period(trial).until else { return false }
+    /// How and when a trial ended; `nil` while it has not.
+    func ending(of trial: Int, knownAt instant: Instant) -> (member: String, at: Instant)? {
+        if let conversion = conversion(of: trial), isInTime(conversion, trial) {
+            return ("converted", period(conversion).purchasedAt)
+        }
+        guard fate(of: trial, knownAt: instant) == .abandoned else { return nil }
+        return ("lapsed", end(of: trial))
+    }
+
+    func isInTime(_ conversion: Int?, _ trial: Int) -> Bool {
+        guard let conversion, let end = period(trial).until else { return false }
         return period(conversion).purchasedAt <= end.adding(days: MeasuredLine.conversionDays)
     }
 }

@@ -95,7 +95,8 @@ actor Recency {
     }
 
     private func note(_ stream: StreamID, at position: Position) {
-        let isOfSome = ["apple/", "token/", "customer/"].contains(where: stream.name.hasPrefix)
+        let isOfSome = ["apple/", "token/", "customer/", "rates/"]
+            .contains(where: stream.name.hasPrefix)
         if isOfSome {
             streams[stream] = position
         } else {

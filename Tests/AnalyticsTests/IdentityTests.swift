@@ -75,6 +75,52 @@ struct IdentityTests {
         }
     }
 
+    @Test("keep their identities exactly, in the answer itself, in one currency too")
+    func identities() {
+        var rates = ExchangeRates()
+        for (index, day) in stride(from: 0, to: 900, by: 3).enumerated() {
+            rates.apply(rate(Day(of: at("2024-06-01")).adding(Int64(day)), index))
+        }
+        for seed in 0..<UInt64(cases(60, long: 4_000)) {
+            var random = SplitMix64(seed: seed &+ 123)
+            let lines = lines(seed)
+            let windows = (0..<3).map { _ in window(&random) }
+            for metric in [Metric.churned, .reactivated, .newPaid, .churnRate, .mrrMovement] {
+                for currency in [nil, "JPY"] where currency == nil || metric.isMoney {
+                    let question = MetricQuestion(
+                        metric,
+                        buckets: windows.enumerated().map {
+                            MetricQuestion.Bucket(label: "\($0)", window: $1)
+                        }, by: [.day, .product], in: currency, knownAt: at("2030-01-01"),
+                        position: Position(1))
+                    var measurement = Measurement(
+                        question, settings: testSettings, people: People(), rates: rates)
+                    for line in lines { measurement.take(line) }
+                    let broken = measurement.identities.filter { !$0.holds }
+                    #expect(broken == [], "seed \(seed)")
+                    #expect(measurement.missingRates == [], "seed \(seed)")
+                    #expect(!measurement.identities.isEmpty || metric.isMoney, "seed \(seed)")
+                }
+            }
+        }
+    }
+
+    /// A day's rates that no other day has.
+    private func rate(_ day: Day, _ index: Int) -> Entry {
+        let set = RatesSet(
+            day: day, base: "EUR", publisher: "ECB",
+            values: [
+                "USD": ExactDecimal("1.\(1_000 + index * 7)")!,
+                "JPY": ExactDecimal("1\(50 + index % 40).\(index % 97)1")!,
+            ])
+        return Entry(
+            position: Position(Int64(index) + 1), revision: Int64(index) + 1,
+            recordedAt: .distantPast,
+            event: Event(
+                kind: .rateSet, stream: set.stream, key: "\(index)", occurredAt: day.start,
+                observedAt: .distantPast, source: .command, content: .rates(set)))
+    }
+
     @Test("never have more refunded than was paid, and net is what is left")
     func money() {
         let ever = at("2020-01-01")..<at("2040-01-01")

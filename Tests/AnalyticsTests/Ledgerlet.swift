@@ -6,6 +6,7 @@ import TestLives
 struct Ledgerlet {
     private var observations: [String: [Observation]] = [:]
     private var count = 0
+    private(set) var rates = ExchangeRates()
 
     /// A catalogue of three monthly products by level, and a weekly one.
     static let settings = Settings().evolved(
@@ -60,6 +61,21 @@ struct Ledgerlet {
         }
     }
 
+    /// What one euro is worth from a day on, by currency.
+    mutating func rate(_ day: String, _ values: [String: String]) {
+        let set = RatesSet(
+            day: Day(day)!, base: "EUR", publisher: "ECB",
+            values: values.mapValues { ExactDecimal($0)! })
+        count += 1
+        rates.apply(
+            Entry(
+                position: Position(Int64(count)), revision: Int64(count),
+                recordedAt: .distantPast,
+                event: Event(
+                    kind: .rateSet, stream: set.stream, key: "\(count)", occurredAt: set.day.start,
+                    observedAt: .distantPast, source: .command, content: .rates(set))))
+    }
+
     private mutating func add(_ line: String, _ observation: (Fingerprint) -> Observation) {
         count += 1
         let digits = String(count)
@@ -70,16 +86,31 @@ struct Ledgerlet {
     /// The rows of a metric, each member by its name after the row's key.
     func rows(
         _ metric: Metric, _ from: String, _ to: String? = nil, by dimensions: [Dimension] = [],
-        basis: Basis = .asTransacted, knownAt: String = "2030-01-01"
+        basis: Basis = .asTransacted, in currency: String? = nil, knownAt: String = "2030-01-01"
     ) -> [String: [String: MetricRow.Number]] {
         var question = MetricQuestion(
             metric, buckets: [MetricQuestion.Bucket(window: at(from)..<at(to ?? from))],
-            by: dimensions, knownAt: at(knownAt), position: Position(100))
+            by: dimensions, in: currency, knownAt: at(knownAt), position: Position(100))
         question.basis = basis
-        var measurement = Measurement(question, settings: Ledgerlet.settings, people: People())
-        for (line, observations) in observations {
+        return Ledgerlet.written(measured(question))
+    }
+
+    /// A question's measurement of all lines.
+    func measured(
+        _ question: MetricQuestion, tracing page: (after: String, limit: Int)? = nil
+    ) -> Measurement {
+        var measurement = Measurement(
+            question, settings: Ledgerlet.settings, people: People(), rates: rates)
+        if let page { measurement.trace(after: page.after, atMost: page.limit) }
+        for (line, observations) in observations.sorted(by: { $0.key < $1.key }) {
             measurement.take(recorded(observations, stream: .line(.production, line)).line())
         }
+        measurement.settle()
+        return measurement
+    }
+
+    /// The rows of a measurement, each member by its name after the row's key.
+    static func written(_ measurement: Measurement) -> [String: [String: MetricRow.Number]] {
         var rows: [String: [String: MetricRow.Number]] = [:]
         for row in measurement.finished() {
             let key = row.key.members.map { $0.value ?? "-" }.joined(separator: "/")

@@ -66,6 +66,46 @@ struct MeasureTests {
                 == .whole(1))
     }
 
+    @Test("of lines that came and went within the window counts them when it is asked for gross")
+    func blips() {
+        var ledger = Ledgerlet()
+        ledger.buy("1", line: "1", of: "weekly", "2025-05-05", "2025-05-12")
+        ledger.buy("2", line: "2", of: "weekly", "2025-04-01", "2025-04-08")
+        ledger.buy("3", line: "2", of: "weekly", "2025-05-05", "2025-05-12")
+        ledger.buy("4", line: "4", of: "yearly", "2025-04-01", "2026-04-01")
+        ledger.renewal("1", signed: "2025-05-12T00:10:00Z") {
+            $0.willRenew = false
+            $0.expirationIntent = 1
+        }
+        func measured(_ metric: Metric, gross: Bool) -> Measurement {
+            var question = MetricQuestion(
+                metric,
+                buckets: [MetricQuestion.Bucket(window: at("2025-05-01")..<at("2025-06-01"))],
+                knownAt: at("2030-01-01"), position: Position(100))
+            question.isGross = gross
+            return ledger.measured(question)
+        }
+        func value(_ metric: Metric, gross: Bool) -> MetricRow.Number? {
+            Ledgerlet.written(measured(metric, gross: gross))[""]?["value"]
+        }
+        #expect(value(.churned, gross: false) == .whole(0))
+        #expect(value(.churned, gross: true) == .whole(2))
+        #expect(value(.reactivated, gross: false) == .whole(0))
+        #expect(value(.reactivated, gross: true) == .whole(1))
+        #expect(value(.churnRate, gross: false) == .millionths(0))
+        #expect(value(.churnRate, gross: true) == .millionths(2_000_000))
+        #expect(value(.newPaid, gross: true) == .whole(1))
+        let identity = measured(.churned, gross: true).identities.first
+        #expect(
+            identity?.terms.map { "\($0.name) \($0.number)" } == [
+                "before 1", "new 0", "reactivated 0", "churned 0", "unknown 0", "after 1",
+                "blips 2",
+            ])
+        #expect(identity?.holds == true)
+        #expect(measured(.newPaid, gross: false).blips == 2)
+        #expect(measured(.renewals, gross: false).blips == nil)
+    }
+
     @Test("of recovery tells grace from a gap, and a purchase after a gap from both")
     func recovery() {
         var graced = Ledgerlet()

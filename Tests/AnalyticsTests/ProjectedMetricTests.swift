@@ -7,10 +7,8 @@ import Testing
 
 @Suite("A metric of projected rows")
 struct ProjectedMetricTests {
-    /// Metrics that need nobody's name.
-    private static let metrics = Metric.allCases.filter {
-        ![.activeCustomers, .unattributedLines, .activePromo].contains($0)
-    }
+    /// Those that rows are kept for.
+    private static let metrics = Metric.allCases.filter(\.isProjected)
 
     /// A question about anything at all.
     private func question(_ random: inout SplitMix64, at position: Position) -> MetricQuestion {
@@ -56,6 +54,8 @@ struct ProjectedMetricTests {
                 + "\(question.environment), app \(question.app ?? "any") at \(question.position)"
             #expect(projected?.finished() == folded.finished(), "\(told)")
             #expect(projected?.completeness == folded.completeness, "\(told)")
+            #expect(projected?.identities == folded.identities, "\(told)")
+            #expect(projected?.blips == folded.blips, "\(told)")
         }
     }
 

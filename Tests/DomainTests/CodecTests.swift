@@ -22,7 +22,7 @@ struct CodecTests {
     /// Every form that is recorded.
     private enum Form: String, CaseIterable {
         case notice, transaction, renewal, confirmation, tokenLink, binding, presentation
-        case grant, grantEnd, merge, unmerge, settings, catalog
+        case grant, grantEnd, merge, unmerge, settings, catalog, rates
 
         /// The form of a content; a new case needs a form, and with it an example below.
         init?(_ content: Event.Content) {
@@ -40,6 +40,7 @@ struct CodecTests {
             case .unmerge: self = .unmerge
             case .settings: self = .settings
             case .catalog: self = .catalog
+            case .rates: self = .rates
             case .unrecognized, .unreadable: return nil
             }
         }
@@ -84,6 +85,9 @@ struct CodecTests {
             (#"{"grant":{"id":"a","entitlement":"pro","from":1}}"#, "reason"),
             (#"{"grantEnd":{"id":"a"}}"#, "at"),
             (#"{"merge":{"at":1}}"#, "into"),
+            (#"{"rates":{"day":"2025-02-30"}}"#, "day"),
+            (#"{"rates":{"day":"2025-02-03","values":{"USD":1}}}"#, "values"),
+            (#"{"rates":{"day":"2025-02-03","values":{"USD":"1e3"}}}"#, "values"),
             (#"{"unmerge":{"into":1,"at":"1"}}"#, "at"),
         ]
         for (text, member) in refused {
@@ -204,6 +208,14 @@ struct CodecTests {
             testDescription: "catalogue from an instant on",
             body: #"{"catalog":{"products":{},"validFrom":3}}"#,
             content: .catalog(CatalogChange(products: [:], validFrom: Instant(milliseconds: 3)))),
+        Golden(
+            testDescription: "rates",
+            body: #"{"rates":{"base":"EUR","day":"2025-06-10","publisher":"ECB","#
+                + #""values":{"JPY":"165.4","USD":"1.1429"}}}"#,
+            content: .rates(
+                RatesSet(
+                    day: Day("2025-06-10")!, base: "EUR", publisher: "ECB",
+                    values: ["USD": ExactDecimal("1.1429")!, "JPY": ExactDecimal("165.40")!]))),
         Golden(
             testDescription: "grant",
             body: #"{"grant":{"entitlement":"pro","from":1,"id":"grant_a","reason":"apology","#

@@ -27,6 +27,7 @@ COMMANDS = [
     "serve", "migrate", "import notifications", "import transactions", "entitlements", "timeline",
     "backfill", "reconcile", "replay", "keys create", "keys list", "keys revoke", "verify",
     "doctor",
+    "import rates", "metrics", "export",
 ]
 
 

@@ -6,10 +6,13 @@ enum Command: String, CaseIterable, Sendable {
     case importTransactions = "import transactions"
     case importReceipts = "import receipts"
     case importResponses = "import responses"
+    case importRates = "import rates"
     case backfill
     case reconcile
     case entitlements
     case timeline
+    case metrics
+    case export
     case replay
     case projectionsList = "projections list"
     case projectionsRebuild = "projections rebuild"

@@ -32,7 +32,8 @@ enum CommandTable {
                         summary: "record the file's settings where they differ, valid from now"),
                 ]),
             CommandForm(command: .migrate, summary: "bring the schema up to date"),
-        ] + imports + asking + answers + records + projections + quarantine + keys + [
+        ] + imports + asking + answers + MetricsForm.forms + records + projections + quarantine
+        + keys + [
             CommandForm(
                 command: .doctor,
                 summary: "check configuration, database, clock, certificates and disk",
@@ -70,6 +71,18 @@ enum CommandTable {
                 or the body of a version 1 notification. It is believed because you vouch for it. Beside
                 it may stand "customer", "askedAt" (when it was asked, if it does not say) and
                 "environment" (if it names none and the app lists several).
+                """),
+        CommandForm(
+            command: .importRates, summary: "record exchange rates of the European Central Bank",
+            arguments: [
+                ArgumentForm(
+                    name: "FILE", count: .oneOrMore,
+                    summary: "eurofxref-hist.csv or eurofxref.csv; - is standard input")
+            ],
+            notes: """
+                The files are the ECB's euro foreign exchange reference rates. Rates that are known already
+                append nothing; one that differs from what is known corrects it. An import that was
+                interrupted is simply run again. Metrics convert with them: see --currency.
                 """),
     ]
 
@@ -132,15 +145,15 @@ enum CommandTable {
         OptionForm(name: "app", value: .text("BUNDLE"), summary: "this app alone"),
     ]
 
-    private static let asKnownAt = OptionForm(
+    static let asKnownAt = OptionForm(
         name: "as-known-at", value: .text("INSTANT"),
         summary: "by what the ledger held at this instant")
 
-    private static let asKnownPosition = OptionForm(
+    static let asKnownPosition = OptionForm(
         name: "as-known-position", value: .position,
         summary: "by what the ledger held at this position")
 
-    private static let environments = ["Production", "Sandbox", "Xcode", "LocalTesting"]
+    static let environments = ["Production", "Sandbox", "Xcode", "LocalTesting"]
 
     private static let records = [
         CommandForm(

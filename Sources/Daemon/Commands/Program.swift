@@ -49,6 +49,7 @@ public enum Program {
             complain("subledger: \(error.code) \(error)")
             switch error {
             case .settingsDiffer, .fileUnusable, .badQuestion, .serverAPIUnusable: return .usage
+            case .refused(let problem): return problem.status == 422 ? .failed : .usage
             default: return .failed
             }
         }
@@ -63,10 +64,13 @@ public enum Program {
         case .migrate: return try await Commands.migrate(configuration)
         case .importNotifications, .importTransactions, .importReceipts, .importResponses:
             return try await Importing(invocation, configuration).run()
+        case .importRates: return try await ImportingRates(invocation, configuration).run()
         case .backfill: return try await Backfilling(invocation, configuration).run()
         case .reconcile: return try await Reconciling(invocation, configuration).run()
         case .entitlements, .timeline:
             return try await Asking(invocation, configuration).run()
+        case .metrics: return try await Measuring(invocation, configuration).run()
+        case .export: return try await Exporting(invocation, configuration).run()
         case .replay: return try await Replaying(invocation, configuration).run()
         case .projectionsList, .projectionsRebuild, .projectionsVerify, .projectionsRollback,
             .projectionsCancel:

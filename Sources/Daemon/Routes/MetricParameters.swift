@@ -13,10 +13,13 @@ struct MetricParameters {
     let app: String?
     let currency: String?
     let zone: String
+    let days: Int64?
+    let isGross: Bool
 
     /// The names that there are, besides those that say what is known.
     static let names: Set<String> = [
         "at", "from", "to", "by", "app", "currency", "basis", "profile", "zone", "environment",
+        "days", "gross",
     ]
     /// The most parts of time in one answer.
     private static let bucketLimit = 1_000
@@ -36,8 +39,13 @@ struct MetricParameters {
             try query["environment"].map { text throws(Problem) in
                 try Reading.environment(text)
             } ?? .production
+        guard query["app"] == nil || !metric.isOfQuality else {
+            throw .badRequest("\(metric.rawValue) takes no `app`")
+        }
         app = query["app"]
-        currency = query["currency"]
+        currency = try query["currency"].map(Reading.currency)
+        days = try MetricParameters.days(query, metric)
+        isGross = try MetricParameters.gross(query, metric)
         let zone = try ReportingZone(query["zone"])
         self.zone = zone.name
         buckets = try MetricParameters.cut(
@@ -48,14 +56,20 @@ struct MetricParameters {
         .Dimension]
     {
         guard let text, !text.isEmpty else { return [] }
+        let askable = Analytics.Dimension.askable.map(\.rawValue).joined(separator: ", ")
         var found: [Analytics.Dimension] = []
         for name in text.split(separator: ",") {
             guard let dimension = Analytics.Dimension(rawValue: String(name)) else {
-                let known = Analytics.Dimension.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .badRequest("`by` has \"\(name.prefix(60))\"; allowed: \(known)")
+                throw .badRequest("`by` has \"\(name.prefix(60))\"; allowed: \(askable)")
             }
-            guard dimension != .reason || metric == .churned else {
-                throw .badRequest("only churned is told apart by reason")
+            guard Analytics.Dimension.askable.contains(dimension) else {
+                throw .badRequest("`by` has \"\(name)\"; allowed: \(askable)")
+            }
+            guard dimension != .reason || metric.hasReasons else {
+                throw .badRequest("\(metric.rawValue) is not told apart by reason")
+            }
+            guard dimension == .reason || !metric.isOfQuality else {
+                throw .badRequest("\(metric.rawValue) is not told apart by \(name)")
             }
             if !found.contains(dimension) { found.append(dimension) }
         }
@@ -63,6 +77,27 @@ struct MetricParameters {
             throw .badRequest("`by` takes one of day, week and month")
         }
         return found
+    }
+
+    private static func days(_ query: [String: String], _ metric: Metric) throws(Problem)
+        -> Int64?
+    {
+        guard let days = try Reading.number(query, "days", 1...3_650) else {
+            return metric.usualDays
+        }
+        guard metric.usualDays != nil else {
+            throw .badRequest("\(metric.rawValue) takes no `days`")
+        }
+        return days
+    }
+
+    private static func gross(_ query: [String: String], _ metric: Metric) throws(Problem) -> Bool {
+        guard let text = query["gross"] else { return false }
+        guard ["true", "false"].contains(text) else {
+            throw .badRequest("`gross` is true or false, found \"\(text.prefix(60))\"")
+        }
+        guard metric.hasBlips else { throw .badRequest("\(metric.rawValue) takes no `gross`") }
+        return text == "true"
     }
 
     private static func choice<Choice: RawRepresentable & CaseIterable>(
@@ -112,11 +147,14 @@ struct MetricParameters {
     /// The question about this much of the record.
     func question(knownAt: Instant, position: Position) -> MetricQuestion {
         var question = MetricQuestion(
-            metric, buckets: buckets, by: dimensions, knownAt: knownAt, position: position)
+            metric, buckets: buckets, by: dimensions, in: currency, knownAt: knownAt,
+            position: position)
         question.basis = basis
         question.profile = profile
         question.environment = environment
         question.app = app
+        question.days = days ?? question.days
+        question.isGross = isGross
         return question
     }
 
@@ -133,6 +171,7 @@ struct MetricParameters {
             "basis": .string(basis.rawValue), "profile": .string(profile.rawValue),
             "environment": .string(environment.name), "app": .text(app),
             "currency": .text(currency), "zone": .string(zone),
+            "days": .whole(days), "gross": isGross ? .bool(true) : nil,
             "knownAt": .string(knownAt.description),
         ])
     }

@@ -8,17 +8,18 @@ import Operation
 /// Numbers for analysts.
 struct MetricRoutes: Sendable {
     let questions: QuestionReader
-    let metrics: MetricReader
+    let desk: MetricDesk
 
     var routes: [Route] {
         [
             Route("GET", "/v1/metrics", .analyst, list),
             Route("GET", "/v1/metrics/{name}", .analyst, metric),
+            Route("GET", "/v1/metrics/{name}/restatements", .analyst, restatements),
         ]
     }
 
     @Sendable private func list(_ request: Request, _: [String]) async throws(Problem) -> Response {
-        _ = try Reading.query(request, allowed: ["limit", "after"])
+        let page = try Page(request)
         let found = Metric.allCases.map { metric in
             JSON(members: [
                 "name": .string(metric.rawValue), "definition": .string(metric.definition),
@@ -28,30 +29,34 @@ struct MetricRoutes: Sendable {
             ])
         }
         return .json(
-            .object([
-                .init("metrics", .array(found)), .init("next", .null),
-                .init("position", .integer(try await questions.head().number)),
-            ]))
+            .object(
+                page.members("metrics", found)
+                    + [.init("position", .integer(try await questions.head().number))]))
     }
 
     @Sendable private func metric(_ request: Request, _ path: [String]) async throws(Problem)
         -> Response
     {
-        let known: Set = ["asKnownAt", "asKnownPosition", "atLeast"]
-        let query = try Reading.query(request, allowed: MetricParameters.names.union(known))
+        let query = try Reading.query(
+            request,
+            allowed: MetricParameters.names.union(MetricRoutes.knowing)
+                .union(["explain", "after", "limit"]))
         let parameters = try MetricParameters(path[0], query, now: SystemClock.now)
-        let asked = try await questions.asked(
-            query.filter { known.contains($0.key) }, customer: "")
-        let (position, knownAt) = try await knowledge(asked, query["asKnownAt"])
+        let explanation = try explanation(query, parameters.metric)
+        let known = try await known(query, pinned: explanation?.position)
         let measured = try await reading { () throws(LedgerError) in
-            try await metrics.measure(
-                parameters.question(knownAt: knownAt, position: position))
+            try await desk.measure(
+                parameters.question(knownAt: known.at, position: known.position),
+                explanation?.page)
         }
-        let answer = MetricAnswer(
-            parameters: parameters, position: position, knownAt: knownAt,
-            isSettled: asked.isSettled, rows: measured.finished(),
-            completeness: measured.completeness)
-        if let missing = answer.missingRates { throw .ratesMissing(missing) }
+        var answer = try MetricAnswer(
+            parameters, measured, knownAt: known.at, isSettled: known.isSettled)
+        if explanation != nil {
+            let explained = try await reading { () throws(LedgerError) in
+                try await MetricExplanation.rendered(measured, desk.reader)
+            }
+            answer.more.append(.init("explanation", explained))
+        }
         if request.header("Accept")?.contains("text/csv") == true {
             return Response(
                 status: 200, headers: [Header("Content-Type", "text/csv; charset=utf-8")],
@@ -60,117 +65,100 @@ struct MetricRoutes: Sendable {
         return .json(answer.json)
     }
 
-    /// The position that the answer rests on, and when that much was known.
-    private func knowledge(_ asked: Asked, _ text: String?) async throws(Problem)
-        -> (Position, Instant)
+    /// Which page of what is behind the cells is asked for, and the position that it is of.
+    private func explanation(_ query: [String: String], _ metric: Metric) throws(Problem)
+        -> (page: MetricDesk.Explanation, position: Position?)?
     {
-        guard let position = asked.question.knownAt else {
-            return (try await questions.head(), SystemClock.now)
+        let text = query["explain"] ?? "false"
+        guard ["true", "false"].contains(text) else {
+            throw .badRequest("`explain` is true or false, found \"\(text.prefix(60))\"")
         }
-        if let text { return (position, try Reading.instant(text, "asKnownAt")) }
+        guard text == "true" else {
+            guard query["after"] == nil, query["limit"] == nil else {
+                throw .badRequest("`after` and `limit` go with `explain=true`")
+            }
+            return nil
+        }
+        guard !metric.isOfQuality else {
+            throw .badRequest("\(metric.rawValue) has no periods to explain it")
+        }
+        let limit = try Reading.number(query, "limit", 1...1_000) ?? 100
+        let cursor = try query["after"].map(MetricExplanation.cursor)
+        return (
+            MetricDesk.Explanation(after: cursor?.after ?? "", limit: Int(limit)),
+            cursor?.position
+        )
+    }
+
+    /// The cells of a metric that are not what they were at an earlier position.
+    @Sendable private func restatements(_ request: Request, _ path: [String])
+        async throws(Problem) -> Response
+    {
+        let query = try Reading.query(
+            request,
+            allowed: MetricParameters.names.union(MetricRoutes.knowing)
+                .union(["sincePosition", "after", "limit"]))
+        let parameters = try MetricParameters(path[0], query, now: SystemClock.now)
+        guard !parameters.metric.isOfQuality else {
+            throw .badRequest("\(parameters.metric.rawValue) is not known as it was")
+        }
+        let known = try await known(query)
+        guard let since = try Reading.number(query, "sincePosition", 0...known.position.number)
+        else { throw .badRequest("`sincePosition` is missing") }
+        let after = try Reading.number(query, "after", 0...Int64.max) ?? 0
+        let limit = try Reading.number(query, "limit", 1...1_000) ?? 100
+        let recordedAt = try await reading { () throws(LedgerError) in
+            try await desk.reader.recordedAt(Position(since))
+        }
+        let found = try await reading { () throws(LedgerError) in
+            try await desk.metrics.restatements(
+                of: parameters.question(knownAt: known.at, position: known.position),
+                since: parameters.question(
+                    knownAt: recordedAt ?? .distantPast, position: Position(since)))
+        }
+        guard let found else {
+            throw .badRequest(
+                "more than \(Restatement.mostEntries) entries were recorded since position "
+                    + "\(since); ask from a later one")
+        }
+        for measured in [found.now, found.then] where !measured.missingRates.isEmpty {
+            throw .ratesMissing(measured.missingRates)
+        }
+        let page = found.cells.dropFirst(Int(clamping: after)).prefix(Int(limit))
+        let end = after + Int64(page.count)
+        return .json(
+            JSON(members: [
+                "metric": .string(parameters.metric.rawValue),
+                "parameters": parameters.rendered(knownAt: known.at),
+                "sincePosition": .integer(since), "position": .integer(known.position.number),
+                "restatements": .array(page.map(\.rendered)),
+                "next": end < Int64(found.cells.count) ? .string(String(end)) : .null,
+                "settled": .truth(known.isSettled),
+            ]))
+    }
+
+    private static let knowing: Set = ["asKnownAt", "asKnownPosition", "atLeast"]
+
+    /// The position that an answer rests on, and when that much was known.
+    ///
+    /// - Parameter pinned: the position that a page before it rests on.
+    private func known(_ query: [String: String], pinned: Position? = nil) async throws(Problem)
+        -> (position: Position, at: Instant, isSettled: Bool?)
+    {
+        var query = query.filter { MetricRoutes.knowing.contains($0.key) }
+        if let pinned, query["asKnownAt"] == nil, query["asKnownPosition"] == nil {
+            query["asKnownPosition"] = String(pinned.number)
+        }
+        let asked = try await questions.asked(query, customer: "")
+        guard let position = asked.question.knownAt else {
+            return (try await questions.head(), SystemClock.now, asked.isSettled)
+        }
+        if let text = query["asKnownAt"] {
+            return (position, try Reading.instant(text, "asKnownAt"), asked.isSettled)
+        }
         let recordedAt = try await reading { () throws(LedgerError) in
             try await questions.reader.recordedAt(position)
         }
-        return (position, recordedAt ?? SystemClock.now)
-    }
-}
-
-/// A metric's rows with all that decided them.
-struct MetricAnswer {
-    let parameters: MetricParameters
-    let position: Position
-    let knownAt: Instant
-    let isSettled: Bool?
-    let rows: [MetricRow]
-    let completeness: Completeness
-
-    /// The currencies that no rate leads from to the one asked for; `nil` when all are there.
-    var missingRates: [String]? {
-        guard let wanted = parameters.currency, parameters.metric.isMoney else { return nil }
-        let others = Set(
-            rows.flatMap { row in
-                row.key.members.filter { $0.name == "currency" }.compactMap(\.value)
-            }
-        ).subtracting([wanted])
-        return others.isEmpty ? nil : others.sorted()
-    }
-
-    var json: JSON {
-        .object(
-            [
-                .init("metric", .string(parameters.metric.rawValue)),
-                .init("parameters", parameters.rendered(knownAt: knownAt)),
-                .init("position", .integer(position.number)),
-                .init("rows", .array(rows.map(\.rendered))),
-                .init(
-                    "completeness",
-                    JSON(members: [
-                        "position": .integer(position.number),
-                        "unpriced": .integer(completeness.unpriced),
-                        "inferred": .integer(completeness.inferred),
-                        "unknownGaps": .integer(completeness.unknownGaps),
-                    ])),
-            ] + (isSettled.map { [.init("settled", .bool($0))] } ?? []))
-    }
-
-    /// The rows as RFC 4180 writes them, key columns first.
-    var csv: String {
-        let names = rows.first?.key.members.map(\.name) ?? []
-        var lines = [(names + parameters.metric.members).joined(separator: ",")]
-        for row in rows {
-            let keys = row.key.members.map { MetricAnswer.quoted($0.value ?? "") }
-            lines.append((keys + row.values.map(\.number.text)).joined(separator: ","))
-        }
-        return lines.map { $0 + "\r\n" }.joined()
-    }
-
-    private static func quoted(_ text: String) -> String {
-        guard text.contains(where: { ",\"\r\n".contains($0) }) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
-    }
-}
-
-extension MetricRow {
-    var rendered: JSON {
-        .object(
-            [
-                .init(
-                    "key",
-                    .object(key.members.map { .init($0.name, $0.value.map(JSON.string) ?? .null) }))
-            ]
-                + values.map { .init($0.name, $0.number.rendered) })
-    }
-}
-
-extension MetricRow.Number {
-    var rendered: JSON {
-        switch self {
-        case .whole(let number): .integer(number)
-        case .millionths: .number(text)
-        case .null: .null
-        }
-    }
-
-    /// As digits; nothing when there is no number.
-    var text: String {
-        switch self {
-        case .whole(let number): return String(number)
-        case .null: return ""
-        case .millionths(let millionths):
-            let digits = String(millionths.magnitude)
-            let padded = String(repeating: "0", count: max(0, 7 - digits.count)) + digits
-            let sign = millionths < 0 ? "-" : ""
-            return "\(sign)\(padded.dropLast(6)).\(padded.suffix(6))"
-        }
-    }
-}
-
-extension Problem {
-    /// 422: money cannot be told in the currency asked for.
-    static func ratesMissing(_ currencies: [String]) -> Problem {
-        Problem(
-            status: 422, code: "SL140", title: "Unprocessable Content",
-            detail: "no rate is recorded for \(currencies.joined(separator: ", "))",
-            more: [.init("currencies", .array(currencies.map(JSON.string)))])
+        return (position, recordedAt ?? SystemClock.now, asked.isSettled)
     }
 }

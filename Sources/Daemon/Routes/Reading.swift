@@ -145,6 +145,15 @@ enum Reading {
         return Environment(name)
     }
 
+    /// A currency's code.
+    static func currency(_ code: String) throws(Problem) -> String {
+        guard code.utf8.count == 3, code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
+            throw .badRequest(
+                "`currency` must be an ISO 4217 code such as USD, found \"\(code.prefix(60))\"")
+        }
+        return code
+    }
+
     /// An original transaction id.
     static func original(_ id: String) throws(Problem) -> String {
         guard (1...64).contains(id.utf8.count), id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),

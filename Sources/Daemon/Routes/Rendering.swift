@@ -221,6 +221,7 @@ extension Entry {
         case .unmerge(let merge): return "unmerged: reads as itself again from \(merge.at) on"
         case .settings: return "settings changed"
         case .catalog: return "catalogue changed"
+        case .rates(let set): return "rates set: \(set.day), by \(set.publisher)"
         case .unrecognized, .unreadable: return "\(event.kind.name): not understood"
         }
     }

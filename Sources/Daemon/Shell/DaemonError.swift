@@ -25,6 +25,8 @@ enum DaemonError: Error, CustomStringConvertible {
     case badQuestion(String)
     /// Apple does not say now what a receipt holds; running the import again goes on there.
     case appleUnavailable(file: String, line: Int, why: String)
+    /// What was asked about is no question, or has no answer.
+    case refused(Problem)
     /// Something could not be appended.
     case append(AppendError)
     /// Apple's server API gave no answer that can be used.
@@ -50,6 +52,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .database: "SL035"
         case .badQuestion: "SL036"
         case .appleUnavailable: "SL130"
+        case .refused(let problem): problem.code
         case .append(let error): error.code
         case .store(let error): error.code
         case .projecting(let error): error.code
@@ -73,6 +76,7 @@ enum DaemonError: Error, CustomStringConvertible {
         case .database(let error): "\(error)"
         case .badQuestion(let why): why
         case .appleUnavailable(let file, let line, let why): "\(file):\(line): \(why)"
+        case .refused(let problem): problem.detail
         case .append(let error): "\(error)"
         case .store(let error): "\(error)"
         case .projecting(let error): "\(error)"

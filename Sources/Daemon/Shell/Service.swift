@@ -1,4 +1,3 @@
-import Analytics
 import AppStore
 import Delivery
 import Diagnostics
@@ -154,7 +153,7 @@ struct Service: Sendable {
         let operation = OperationRoutes(
             answers: ground.answers, writer: writer, metrics: metrics)
         var routes = ingest.routes + commands.routes + customers.routes + feed.routes
-        let figures = MetricRoutes(questions: questions, metrics: MetricReader(ground.reader))
+        let figures = MetricRoutes(questions: questions, desk: MetricDesk(ground))
         routes +=
             receipts.routes + figures.routes + lines.routes + quarantine.routes + operation.routes
             + webhooks.routes + ProjectionRoutes(ground: ground).routes

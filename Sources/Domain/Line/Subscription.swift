@@ -21,6 +21,8 @@ public struct Subscription: Sendable, Hashable {
     private var links: [Placed<TokenLink>] = []
     /// Grants and merges, in a customer's stream.
     public private(set) var customer: Customer
+    /// Exchange rates, in a stream of them.
+    public private(set) var rates = ExchangeRates()
     /// The first entry that could not be read, if any; from it on nothing more is learnt.
     public private(set) var haltedAt: Position?
 
@@ -82,6 +84,7 @@ public struct Subscription: Sendable, Hashable {
             claims.append(Placed(position: place, command: .presentation(presentation)))
         case .tokenLink(let link):
             links.append(Placed(position: place, command: link))
+        case .rates(let set): rates.apply(set)
         case .unreadable(let place): haltedAt = place
         case .grant, .grantEnd, .merge, .unmerge, .settings, .catalog, .unrecognized:
             break  // of another fold, or kept without a meaning yet

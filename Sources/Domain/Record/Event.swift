@@ -58,6 +58,7 @@ public struct Event: Sendable, Hashable {
         case unmerge(Merge)
         case settings(SettingsChange)
         case catalog(CatalogChange)
+        case rates(RatesSet)
         /// Kept as recorded; it means nothing here yet.
         case unrecognized(JSON)
         /// A known form that lacks what it must have: it halts the fold of its stream.

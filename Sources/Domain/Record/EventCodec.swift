@@ -38,6 +38,7 @@ extension Event.Content {
         case .unmerge(let merge): JSON(members: ["unmerge": merge.body])
         case .settings(let change): JSON(members: ["settings": change.body])
         case .catalog(let change): JSON(members: ["catalog": change.body])
+        case .rates(let set): JSON(members: ["rates": set.body])
         case .unrecognized(let body): body
         case .unreadable: .object([])
         }
@@ -81,6 +82,7 @@ extension Event.Content {
         case "unmerge": self = .unmerge(try Merge(body: inner))
         case "settings": self = .settings(try SettingsChange(body: inner))
         case "catalog": self = .catalog(try CatalogChange(body: inner))
+        case "rates": self = .rates(try RatesSet(body: inner))
         default: self = .unrecognized(body)
         }
     }

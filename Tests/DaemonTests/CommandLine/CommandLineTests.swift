@@ -50,15 +50,15 @@ struct CommandLineTests {
             (
                 "frobnicate",
                 "unknown command 'frobnicate'; known are: backfill, doctor, entitlements,"
-                    + " import, keys, migrate, projections, quarantine, reconcile, replay, serve,"
-                    + " store-simulator, timeline, verify"
+                    + " export, import, keys, metrics, migrate, projections, quarantine,"
+                    + " reconcile, replay, serve, store-simulator, timeline, verify"
             ),
             ("keys", "'keys' needs one of: create, list, revoke"),
             ("keys crate", "unknown command 'keys crate'; did you mean 'keys create'?"),
             (
                 "import rumours f",
                 "unknown command 'import rumours'; known are: notifications, transactions, receipts,"
-                    + " responses"
+                    + " responses, rates"
             ),
             ("serve --lisen x:1", "unknown option '--lisen'; did you mean '--listen'?"),
             ("serve --no-migrat", "unknown option '--no-migrat'; did you mean '--no-migrate'?"),
