@@ -47,8 +47,9 @@ struct LineFold: StreamFold {
     mutating func apply(_ entry: Entry) {
         subscription.apply(entry)
         if case .transaction(let statement) = entry.event.content {
-            let known = transactions[statement.transaction] ?? entry.position
-            transactions[statement.transaction] = min(known, entry.position)
+            let id = statement.transaction
+            let earlier = transactions.updateValue(entry.position, forKey: id)
+            if let earlier, earlier < entry.position { transactions[id] = earlier }
         }
     }
 

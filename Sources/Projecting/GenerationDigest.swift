@@ -63,12 +63,11 @@ struct RowPiece: Sendable {
     /// `nil`: to the last row.
     let last: [Parameter]?
 
-    /// How many rows a piece has in the generation that it is cut from.
-    static let size = 10_000
-
     /// The first piece of a table, or the one after another; `nil` after the last one.
+    ///
+    /// - Parameter size: how many rows it has in the generation that it is cut from.
     static func next(
-        _ table: ProjectionTable, after piece: RowPiece?, of generation: Int64,
+        _ table: ProjectionTable, after piece: RowPiece?, of generation: Int64, size: Int,
         _ session: BlockingConnection
     ) async throws(PostgresError) -> RowPiece? {
         if let piece, piece.last == nil { return nil }

@@ -92,7 +92,8 @@ extension Rebuild {
         _ session: BlockingConnection
     ) async throws(ProjectingError) -> RowPiece? {
         try await penned { () throws(PostgresError) in
-            try await RowPiece.next(table, after: piece, of: build.number, session)
+            try await RowPiece.next(
+                table, after: piece, of: build.number, size: resources.comparedRows, session)
         }
     }
 

@@ -46,6 +46,9 @@ extension Rebuild {
     /// is held in the database for seconds.
     private static let (rangeEntries, mostRangeEntries): (Int64, Int64) = (20_000, 100_000)
 
+    /// The most rows that are made before they are written: a second's worth. Units: bytes.
+    private static let mostRowBytes = 16 << 20
+
     /// Folds every stream up to the build's target; returns how many entries that were.
     func foldRanges(_ build: Build) async throws(ProjectingError) -> Int64 {
         let (done, entries) = try await finishedRanges(build)
@@ -144,7 +147,8 @@ extension Rebuild {
         reading: BlockingConnection, writing: BlockingConnection
     ) async throws(ProjectingError) {
         try await prepare(reading: reading, writing: writing)
-        let share = resources.memoryMiB << 20 / (3 * resources.workers)
+        let share = min(
+            resources.memoryMiB << 20 / (3 * resources.workers), Rebuild.mostRowBytes)
         var folding: RangeFold?
         var folded: FoldedRows?
         repeat {
