@@ -44,7 +44,7 @@ extension Rebuild {
     private static let attempts = 5
     /// About how many entries a range has, and at most when its size is given: so that nothing
     /// is held in the database for seconds.
-    private static let (rangeEntries, mostRangeEntries): (Int64, Int64) = (20_000, 100_000)
+    private static let (rangeEntries, mostRangeEntries): (Int64, Int64) = (20_000, 40_000)
 
     /// The most rows that are made before they are written: a second's worth. Units: bytes.
     private static let mostRowBytes = 16 << 20

@@ -52,6 +52,8 @@ struct Rebuilding {
                         copied / rebuilt, .atLeast(workers == 1 ? 0.50 : 0.70)))
             }
         }
+        // So that the command need not follow the whole record before it rebuilds.
+        try await stand(LinesProjection(), pool)
         await pool.close()
         await copying.close()
         loop.stop()
@@ -83,11 +85,7 @@ struct Rebuilding {
     private func rebuild(
         _ projection: any Projection, _ workers: Int, _ address: String, _ pool: ConnectionPool
     ) async throws -> Double {
-        // Nothing follows here: the generation that serves is made to stand where the record ends.
-        try await pool.query("delete from projection.generation")
-        try await pool.query(
-            "insert into projection.generation values ($1, 1, 0, true, $2, 0)",
-            [.text(projection.name), .int8(Int64(count))])
+        try await stand(projection, pool)
         let rebuild = Rebuild(
             projection, pool: pool, reader: LedgerReader(pool),
             resources: Rebuild.Resources(
@@ -101,6 +99,14 @@ struct Rebuilding {
             throw BenchError.unexpected("\(outcome.entries) entries were folded")
         }
         return start.secondsSince
+    }
+
+    /// Makes the generation that serves stand where the record ends: nothing follows here.
+    private func stand(_ projection: any Projection, _ pool: ConnectionPool) async throws {
+        try await pool.query("delete from projection.generation")
+        try await pool.query(
+            "insert into projection.generation values ($1, 1, 0, true, $2, 0)",
+            [.text(projection.name), .int8(Int64(count))])
     }
 
     /// Fills the record with lines of purchases, as superuser and without digests, which no fold reads.
