@@ -39,6 +39,7 @@ let package = Package(
             resources: [
                 .embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql"),
                 .embedInCode("0003_generations.sql"), .embedInCode("0004_delivery.sql"),
+                .embedInCode("0005_analytics.sql"),
             ],
             swiftSettings: strict),
 
@@ -127,7 +128,12 @@ let package = Package(
                 "Ledger", "TestSupport",
             ]),
         tests("HouseTests", []),
-        tests("AnalyticsTests", ["Analytics", "Domain", "TestLives"]),
+        tests(
+            "AnalyticsTests",
+            [
+                "Analytics", "Diagnostics", "Domain", "EventLoop", "Ledger", "Postgres",
+                "Projecting", "TestLives", "TestSupport",
+            ]),
         tests(
             "StoreSimulatorTests",
             [

@@ -14,6 +14,7 @@ public struct Migration: Sendable {
         Migration(
             number: 3, name: "0003_generations", bytes: PackageResources._003_generations_sql),
         Migration(number: 4, name: "0004_delivery", bytes: PackageResources._004_delivery_sql),
+        Migration(number: 5, name: "0005_analytics", bytes: PackageResources._005_analytics_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

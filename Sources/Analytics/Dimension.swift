@@ -13,29 +13,19 @@ public enum Dimension: String, Sendable, Hashable, CaseIterable {
 
     /// Whether it is a part of time.
     public var isTime: Bool { self == .day || self == .week || self == .month }
+
+    /// Whether it is what a period itself says.
+    var isTrait: Bool {
+        switch self {
+        case .product, .plan, .group, .storefront, .currency, .offer, .app: true
+        case .reason, .day, .week, .month, .age, .period, .projection: false
+        }
+    }
 }
 
 extension MeasuredLine {
     /// What a period is by the asked dimensions; `nil` where it does not say.
     func key(of index: Int?, _ dimensions: [Dimension]) -> [Dimension: String?] {
-        var key: [Dimension: String?] = [:]
-        let period = index.map { self.period($0) }
-        for dimension in dimensions {
-            switch dimension {
-            case .product: key[dimension] = .some(period?.product)
-            case .plan:
-                key[dimension] = .some(
-                    period.flatMap {
-                        $0.shape == .subscription ? Plan(of: $0, settings).name : nil
-                    })
-            case .group: key[dimension] = .some(period?.group ?? line.group)
-            case .storefront: key[dimension] = .some(period?.storefront)
-            case .currency: key[dimension] = .some(period?.currency)
-            case .offer: key[dimension] = .some(period?.offer)
-            case .app: key[dimension] = .some(period?.bundle ?? line.bundle)
-            case .reason, .day, .week, .month, .age, .period, .projection: break
-            }
-        }
-        return key
+        traits(of: index).key(dimensions)
     }
 }

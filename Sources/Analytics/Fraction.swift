@@ -40,7 +40,7 @@ public struct ExactSum: Sendable, Hashable {
     /// One number times a fraction.
     init(_ value: Int64, times fraction: Fraction = .one) { add(value, times: fraction) }
 
-    mutating func add(_ value: Int64, times fraction: Fraction = .one) {
+    mutating func add(_ value: some BinaryInteger, times fraction: Fraction = .one) {
         add(Int128(value) * fraction.numerator, over: fraction.denominator)
     }
 

@@ -4,27 +4,51 @@ import Domain
 struct MeasuredLine {
     let line: Line
     let settings: Settings
-    /// When it gave access, for metrics: never before its purchase (R12).
+    /// When it gave access, in whatever way.
+    let rawSpans: [Span]
+    /// When its subscription gave access, for metrics: never before its purchase (R12).
     let spans: [Span]
     /// The subscription's periods that are not empty, by purchase date, as places in the line.
     let subscriptions: [Int]
+    /// Those of them that were paid for.
+    let paid: [Int]
+    /// The plan of each of the line's periods.
+    let plans: [Plan]
+    /// Whether Apple was ever trying to collect.
+    let hasRetries: Bool
+    /// For each period the one of the subscription before it.
+    private let predecessors: [Int?]
 
     init(_ line: Line, _ settings: Settings) {
         self.line = line
         self.settings = settings
+        rawSpans = line.spans(settings)
         var spans: [Span] = []
-        for var span in line.spans(settings) {
+        for var span in rawSpans {
             let period = line.periods[span.period]
             guard period.shape == .subscription else { continue }
             if span.state != .grace { span.from = max(span.from, period.purchasedAt) }
             if span.from < span.until { spans.append(span) }
         }
         self.spans = spans
-        subscriptions = line.periods.indices.filter { index in
-            let period = line.periods[index]
-            return period.shape == .subscription
-                && period.purchasedAt < (period.until ?? period.purchasedAt)
+        var subscriptions: [Int] = []
+        var predecessors: [Int?] = []
+        for (index, period) in line.periods.enumerated() {
+            predecessors.append(subscriptions.last)
+            if period.shape == .subscription,
+                period.purchasedAt < (period.until ?? period.purchasedAt)
+            {
+                subscriptions.append(index)
+            }
         }
+        self.subscriptions = subscriptions
+        self.predecessors = predecessors
+        paid = subscriptions.filter {
+            let counted = line.periods[$0].periodClass
+            return counted == .paid || counted == .intro
+        }
+        plans = line.periods.map { Plan(of: $0, settings) }
+        hasRetries = line.periods.contains { !$0.retries.isEmpty }
     }
 
     func period(_ index: Int) -> Period { line.periods[index] }
@@ -40,19 +64,19 @@ struct MeasuredLine {
         return span
     }
 
+    /// What a period counts for in a month; `nil` when its price is not known.
+    func monthly(_ index: Int, _ profile: Profile) -> (price: Int64, multiplier: Fraction)? {
+        guard let price = period(index).priceMilliunits else { return nil }
+        return (price, plans[index].multiplier(profile))
+    }
+
     func isPaid(_ index: Int) -> Bool {
         let counted = period(index).periodClass
         return counted == .paid || counted == .intro
     }
 
-    /// The periods that were paid for, in order.
-    var paid: [Int] { subscriptions.filter(isPaid) }
-
-    /// What the period of a span counts for in a month; `nil` when its price is not known.
-    func monthly(_ index: Int, _ profile: Profile) -> (price: Int64, multiplier: Fraction)? {
-        guard let price = period(index).priceMilliunits else { return nil }
-        return (price, Plan(of: period(index), settings).multiplier(profile))
-    }
+    /// When the first period that was paid for was bought.
+    var firstPaidAt: Instant? { paid.map { period($0).purchasedAt }.min() }
 
     /// When the access of a period ended, grace included.
     func end(of index: Int) -> Instant {
@@ -61,9 +85,7 @@ struct MeasuredLine {
     }
 
     /// The subscription period before another one.
-    func predecessor(of index: Int) -> Int? {
-        subscriptions.last { $0 < index }
-    }
+    func predecessor(of index: Int) -> Int? { predecessors[index] }
 
     /// How a period follows its predecessor.
     enum Joint {

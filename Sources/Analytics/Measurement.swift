@@ -9,7 +9,7 @@ public struct Measurement: Sendable {
     private(set) var rows: [RowKey: [String: ExactSum]] = [:]
     private var customers: [RowKey: Set<CustomerNumber>] = [:]
     /// What the answer lacks.
-    public private(set) var completeness = Completeness()
+    public internal(set) var completeness = Completeness()
     private var conversion: Conversion
     private var traces: Traces?
     /// What lines with news add, while it is asked why cells changed.
@@ -29,6 +29,11 @@ public struct Measurement: Sendable {
         self.settings = settings
         self.people = people
         if question.metric == .activePromo { countGrants() }
+        if question.metric.hasBlips {
+            for bucket in question.buckets {
+                balances[Balance.Key(label: bucket.label)] = Balance()
+            }
+        }
     }
 
     /// Takes one line in.
@@ -101,6 +106,15 @@ public struct Measurement: Sendable {
             stream: origin.stream, transaction: origin.transaction, key: key, member: member)
         traces?.note(signed, of: id)
         contributions?.note(signed, of: id)
+    }
+
+    /// Adds a sum of many periods alike to a member of their row.
+    mutating func add(
+        _ traits: Traits, _ bucket: MetricQuestion.Bucket, to member: String = "value",
+        sum: ExactSum, sign: Int128 = 1, reason: String? = nil
+    ) {
+        rows[key(traits, bucket, reason: reason), default: [:]][member, default: ExactSum()]
+            .add(sum, sign: sign)
     }
 
     /// Takes in rows that others measured.
@@ -194,7 +208,13 @@ public struct Measurement: Sendable {
         _ line: MeasuredLine, _ period: Int?, _ bucket: MetricQuestion.Bucket,
         reason: String? = nil
     ) -> RowKey {
-        var key = RowKey(line.key(of: period, question.dimensions))
+        key(line.traits(of: period), bucket, reason: reason)
+    }
+
+    private func key(
+        _ traits: Traits, _ bucket: MetricQuestion.Bucket, reason: String?
+    ) -> RowKey {
+        var key = RowKey(traits.key(question.dimensions))
         if let time = question.timeDimension { key.parts[time] = .some(bucket.label) }
         if question.dimensions.contains(.reason) { key.parts[.reason] = .some(reason) }
         return key

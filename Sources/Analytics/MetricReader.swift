@@ -1,9 +1,15 @@
 import Domain
 public import Ledger
+public import Postgres
 
-/// Answers metrics from the record itself: what is known at a position is the same for ever.
+/// Answers metrics: what is known at a position is the same for ever.
+///
+/// Sums come from the projection `metrics`, but for lines that have entries between its checkpoint
+/// and the position asked about: those are measured from the record and added. What the projection
+/// cannot answer is measured from the record altogether, with the same outcome.
 public struct MetricReader: Sendable {
     let reader: LedgerReader
+    private let projected: ProjectedMetrics?
 
     /// How many entries are in memory at a time.
     static let pageSize = 2_000
@@ -11,21 +17,44 @@ public struct MetricReader: Sendable {
     private static let streamsAtOnce = 200
 
     /// A reader of a ledger's metrics.
-    public init(_ reader: LedgerReader) { self.reader = reader }
+    ///
+    /// - Parameter pool: where the projection is read, best not where others wait: sums take
+    ///   seconds. Without one everything is measured from the record.
+    public init(_ reader: LedgerReader, projected pool: ConnectionPool? = nil) {
+        self.reader = reader
+        projected = pool.map { ProjectedMetrics(pool: $0, reader: reader) }
+    }
 
     /// The finished measurement of a question.
+    public func measure(_ question: MetricQuestion) async throws(LedgerError) -> Measurement {
+        if let measured = try await measureProjected(question) { return measured }
+        return try await measureRecord(question)
+    }
+
+    /// The finished measurement of a question, as far as possible from the projection; `nil` when
+    /// that cannot answer it exactly.
+    public func measureProjected(_ question: MetricQuestion)
+        async throws(LedgerError) -> Measurement?
+    {
+        guard let projected else { return nil }
+        return try await projected.measure(
+            question, settings: try await settings(upTo: question.position))
+    }
+
+    private func settings(upTo position: Position) async throws(LedgerError) -> Settings {
+        SettingsContext(entries: try await reader.entries(of: [.settings], upTo: position)).settings
+    }
+
+    /// The finished measurement of a question, by folding the record and nothing else.
     ///
     /// - Parameters:
     ///   - only: measures these lines and no others.
     ///   - prepare: what is done to the measurement before anything is taken in.
-    public func measure(
+    public func measureRecord(
         _ question: MetricQuestion, only lines: [StreamID]? = nil,
         prepare: (inout Measurement) -> Void = { _ in }
     ) async throws(LedgerError) -> Measurement {
-        var settings = Settings()
-        for entry in try await reader.entries(of: [.settings], upTo: question.position) {
-            settings = settings.evolved(by: entry)
-        }
+        let settings = try await settings(upTo: question.position)
         let people =
             question.metric.needsPeople
             ? try await people(upTo: question.position) : People()

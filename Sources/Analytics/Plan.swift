@@ -15,6 +15,12 @@ struct Plan: Sendable, Hashable {
     /// Whether the catalogue does not say it, so that it was read from a period's dates.
     let isInferred: Bool
 
+    /// The plan of this name.
+    init(name: String) {
+        self.name = name
+        isInferred = false
+    }
+
     /// The plan of a period: a commitment's is a month, else what the catalogue says, else what its
     /// days come nearest to.
     init(of period: Period, _ settings: Settings) {

@@ -63,12 +63,14 @@ extension MetricReader {
         let news = try await news(question, since: then.position)
         guard news.isWhole else { return nil }
         let streams = Set(news.lines.keys)
-        var now = try await measure(question) { $0.contributions = Contributions(of: streams) }
+        var now = try await measureRecord(question) {
+            $0.contributions = Contributions(of: streams)
+        }
         // Only what lines with news add can differ, unless something decides all of them.
         let isPartial =
             news.general.isEmpty && !question.metric.needsPeople
             && !question.metric.dependsOnKnowledge
-        var before = try await measure(then, only: isPartial ? Array(streams) : nil) {
+        var before = try await measureRecord(then, only: isPartial ? Array(streams) : nil) {
             $0.contributions = Contributions(of: streams)
         }
         if isPartial { before.complete(with: now) }

@@ -62,7 +62,7 @@ extension MeasuredLine {
         return ("lapsed", end(of: trial))
     }
 
-    private func isInTime(_ conversion: Int?, _ trial: Int) -> Bool {
+    func isInTime(_ conversion: Int?, _ trial: Int) -> Bool {
         guard let conversion, let end = period(trial).until else { return false }
         return period(conversion).purchasedAt <= end.adding(days: MeasuredLine.conversionDays)
     }

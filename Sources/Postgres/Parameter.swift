@@ -1,7 +1,7 @@
 /// One value for a place `$1`, `$2`, … of a statement, sent in binary with its type.
 ///
 /// - Shape: text and JSON may not contain a NUL character; arrays have one dimension.
-public enum Parameter: Sendable, Equatable {
+public enum Parameter: Sendable, Hashable {
     /// SQL NULL, of the type the statement implies.
     case null
     case bool(Bool)

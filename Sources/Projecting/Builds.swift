@@ -14,6 +14,8 @@ struct Build: Sendable {
     var checkpoint: Position
     /// `building`, or `previous` on the way back.
     let state: String
+    /// The last entry of the context that its rows are made with.
+    let context: Position
     var entriesDone: Int64 = 0
 }
 
@@ -67,7 +69,7 @@ struct Builds: Sendable {
                 update projection.build set runner = $3, updated_at = $4, workers = $6 \
                 where projection = $1 and purpose = $2 and state = 'building' and edition = $5 \
                 and (runner is null or runner = $3 or updated_at < $4 - \(Builds.silence)) \
-                returning generation, target, checkpoint, entries_done
+                returning generation, target, checkpoint, entries_done, context
                 """,
                 [
                     .text(projection.name), .text(purpose.rawValue), .text(runner),
@@ -79,7 +81,8 @@ struct Builds: Sendable {
             Build(
                 projection: projection.name, number: try row.int8(0), runner: runner,
                 target: Position(try row.int8(1)), checkpoint: Position(try row.int8(2)),
-                state: "building", entriesDone: try row.int8(3))
+                state: "building", context: Position(try row.int8(4)),
+                entriesDone: try row.int8(3))
         }
     }
 
@@ -101,17 +104,23 @@ struct Builds: Sendable {
             try await pool.query(
                 """
                 insert into projection.build (projection, generation, edition, state, purpose, \
-                target, checkpoint, phase, entries_done, workers, started_at, updated_at) \
+                target, checkpoint, phase, entries_done, workers, started_at, updated_at, context) \
                 select $1, 1 + greatest( \
                 (select coalesce(max(generation), 0) from projection.generation where projection = $1), \
                 (select coalesce(max(generation), 0) from projection.build where projection = $1)), \
-                $2, 'building', $3, $4, 0, 'waiting', 0, 0, $5, $5 \
+                $2, 'building', $3, $4, 0, 'waiting', 0, 0, $5, $5, case $3 when 'verify' then \
+                (select coalesce(max(context), 0) from projection.generation \
+                where projection = $1 and is_live) else (select coalesce(max(position), 0) \
+                from ledger.entry where bucket = $6::int4::smallint and stream = $7 \
+                and position <= $4) end \
                 where not exists (select from projection.build where projection = $1 \
                 and purpose = $3 and state = 'building' and edition >= $2) on conflict do nothing
                 """,
                 [
                     .text(projection.name), .int8(projection.edition), .text(purpose.rawValue),
                     .int8(head.number), .int8(clock().milliseconds),
+                    .int4(projection.context.map(Bucket.of) ?? -1),
+                    .text(projection.context?.name ?? ""),
                 ])
             return try await pool.query(
                 """
@@ -141,14 +150,18 @@ struct Builds: Sendable {
         let row = try await penned { () throws(PostgresError) in
             try await pool.query(
                 """
-                select generation, edition, checkpoint from projection.build \
+                select generation, edition, checkpoint, context from projection.build \
                 where projection = $1 and state = 'previous' order by generation desc limit 1
                 """, [.text(projection.name)]
             ).first
         }
         guard let row else { throw .noPrevious }
-        let (number, edition, checkpoint) = try await penned { () throws(PostgresError) in
-            (try row.int8(0), try row.int8(1), Position(try row.int8(2)))
+        let (number, edition, checkpoint, context) = try await penned {
+            () throws(PostgresError) in
+            (
+                try row.int8(0), try row.int8(1), Position(try row.int8(2)),
+                Position(try row.int8(3))
+            )
         }
         guard edition == projection.edition else { throw .previousIsForeign(edition: edition) }
         _ = try await penned { () throws(PostgresError) in
@@ -158,7 +171,7 @@ struct Builds: Sendable {
         }
         return Build(
             projection: projection.name, number: number, runner: runner, target: checkpoint,
-            checkpoint: checkpoint, state: "previous")
+            checkpoint: checkpoint, state: "previous", context: context)
     }
 
     /// Removes the rows of generations that nobody needs any more, some at a time.

@@ -63,10 +63,31 @@ public struct ProjectedRows: Sendable {
     }
 
     /// Statements that write the rows of a generation.
-    func upserts(generation: Int64) -> [Statement] {
-        zip(tables, rows).compactMap { table, rows in
-            rows.isEmpty ? nil : table.upsert(rows, generation: generation)
+    ///
+    /// - Parameter old: what the same streams have in tables of whole streams; `nil`: all that
+    ///   `streams` have there goes.
+    func changes(
+        from old: ProjectedRows?, of streams: [StreamID], generation: Int64
+    ) -> [Statement] {
+        var statements: [Statement] = []
+        for (place, table) in tables.enumerated() {
+            var rows = rows[place]
+            if table.isWhole, let old {
+                let width = table.columns.count { $0.isKey }
+                var gone: [[Parameter]: [Parameter]] = [:]
+                for row in old.rows[place] { gone[Array(row.prefix(width))] = row }
+                rows.removeAll { row in
+                    gone.removeValue(forKey: Array(row.prefix(width))) == row
+                }
+                if !gone.isEmpty {
+                    statements.append(table.removal(Array(gone.keys), generation: generation))
+                }
+            } else if table.isWhole, !streams.isEmpty {
+                statements.append(table.clearing(streams, generation: generation))
+            }
+            if !rows.isEmpty { statements.append(table.upsert(rows, generation: generation)) }
         }
+        return statements
     }
 
     /// Each table's rows as a copy takes them.

@@ -1,10 +1,11 @@
 public import Domain
+public import Postgres
 
 /// Tables that follow the record and can be dropped any day.
 ///
 /// Each stream is folded by itself, live and in a rebuild by the same fold, so that both make the
 /// same rows. What a fold has made once a later fold of the same stream makes again or replaces by
-/// its key: rows never vanish.
+/// its key; rows vanish in tables of whole streams alone.
 public protocol Projection: Sendable {
     /// The name in commands and in `projection.generation`.
     var name: String { get }
@@ -15,6 +16,27 @@ public protocol Projection: Sendable {
 
     /// The fold of a stream of which nothing is known; `nil` when the stream does not concern it.
     func fold(of stream: StreamID) -> (any StreamFold)?
+
+    /// The stream whose entries change what the rows of all others are; `nil`: there is none.
+    var context: StreamID? { get }
+    /// The projection whose folds know these entries of the context.
+    func knowing(_ context: [Entry]) -> any Projection
+    /// Asks whether the rows of a generation that were made in one context would be the same in
+    /// another; `nil`: that cannot be told without making them.
+    ///
+    /// - Shape: a statement that answers one truth value.
+    func sameness(from old: [Entry], to new: [Entry], generation: Int64) -> Statement?
+}
+
+extension Projection {
+    /// No context.
+    public var context: StreamID? { nil }
+    /// Itself.
+    public func knowing(_ context: [Entry]) -> any Projection { self }
+    /// None.
+    public func sameness(from old: [Entry], to new: [Entry], generation: Int64) -> Statement? {
+        nil
+    }
 }
 
 /// What a projection makes of one stream.
@@ -27,7 +49,8 @@ public protocol StreamFold: Sendable {
     /// Takes the stream's next entry in; even after one that could not be read.
     mutating func apply(_ entry: Entry)
 
-    /// Adds the rows that entries after a position made or changed.
+    /// Adds the rows that entries after a position made or changed, and to tables of whole streams
+    /// all rows.
     ///
     /// - Shape: no key twice; no key that another stream's rows can have.
     func addRows(since position: Position, to rows: inout ProjectedRows)

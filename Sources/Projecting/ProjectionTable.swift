@@ -1,10 +1,12 @@
+import Domain
+import Ledger
 import Postgres
 
 /// A table of a projection, in which each row belongs to a generation.
 public struct ProjectionTable: Sendable, Equatable {
     /// The type of a column, as COPY takes it.
     public enum ColumnType: Sendable, Equatable {
-        case int2, int8, text, json
+        case int2, int8, bool, text, json
     }
 
     /// A column.
@@ -21,13 +23,22 @@ public struct ProjectionTable: Sendable, Equatable {
     public let name: String
     /// Its columns but `generation`, in the order of values.
     public let columns: [Column]
+    /// Whether a fold makes all rows of its stream each time, so that rows may vanish.
+    public let isWhole: Bool
 
     /// A table with these columns; the key's come first.
+    ///
+    /// - Parameter isWhole: a fold makes all rows of its stream each time, and those that it does not
+    ///   make any more are removed. The key then begins with `bucket` and `stream`.
     public init(
         _ name: String, key: KeyValuePairs<String, ColumnType>,
-        _ others: KeyValuePairs<String, ColumnType> = [:]
+        _ others: KeyValuePairs<String, ColumnType> = [:], isWhole: Bool = false
     ) {
+        precondition(
+            !isWhole || key.prefix(2).map(\.key) == ["bucket", "stream"],
+            "whole streams are found by bucket and stream")
         self.name = name
+        self.isWhole = isWhole
         columns =
             key.map { Column(name: $0.key, type: $0.value, isKey: true) }
             + others.map { Column(name: $0.key, type: $0.value, isKey: false) }
@@ -59,6 +70,37 @@ public struct ProjectionTable: Sendable, Equatable {
         )
     }
 
+    /// Removes the rows of these keys.
+    func removal(_ keys: [[Parameter]], generation: Int64) -> Statement {
+        let key = columns.filter(\.isKey)
+        let arrays = key.enumerated().map { "$\($0.offset + 2)::\($0.element.type.array)" }
+        let conditions = key.map { column in
+            "old.\(column.name) = gone.\(column.name)\(column.type == .int2 ? "::smallint" : "")"
+        }
+        return Statement(
+            """
+            delete from projection.\(name) as old \
+            using unnest(\(arrays.joined(separator: ", "))) \
+            as gone (\(key.map(\.name).joined(separator: ", "))) \
+            where old.generation = $1 and \(conditions.joined(separator: " and "))
+            """,
+            [.int8(generation)]
+                + key.indices.map { place in key[place].type.array(keys.map { $0[place] }) })
+    }
+
+    /// Removes all rows of some streams.
+    func clearing(_ streams: [StreamID], generation: Int64) -> Statement {
+        Statement(
+            """
+            delete from projection.\(name) as old \
+            using unnest($2::int4[], $3::text[]) as gone (bucket, stream) where old.generation = $1 \
+            and old.bucket = gone.bucket::smallint and old.stream = gone.stream
+            """,
+            [
+                .int8(generation), .int4s(streams.map(Bucket.of)), .texts(streams.map(\.name)),
+            ])
+    }
+
     /// Rows of several generations as digests: how many, and the sums of their hashes.
     ///
     /// - Shape: one row; a sum has two parts, each a number as text.
@@ -80,6 +122,7 @@ extension ProjectionTable.ColumnType {
         switch self {
         case .int2: "int4[]"
         case .int8: "bigint[]"
+        case .bool: "boolean[]"
         case .text: "text[]"
         case .json: "json[]"
         }
@@ -91,6 +134,8 @@ extension ProjectionTable.ColumnType {
             .int4s(values.map { if case .int2(let number) = $0 { Int32(number) } else { 0 } })
         case .int8:
             .int8sIfAny(values.map { if case .int8(let number) = $0 { number } else { nil } })
+        case .bool:
+            .bools(values.map { if case .bool(let truth) = $0 { truth } else { false } })
         case .text: .texts(values.map { if case .text(let text) = $0 { text } else { nil } })
         case .json: .jsons(values.map { if case .json(let text) = $0 { text } else { nil } })
         }

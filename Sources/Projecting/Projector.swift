@@ -9,7 +9,7 @@ public import Postgres
 /// Rows and checkpoint change in one transaction that begins by moving the checkpoint from where
 /// this projector left it. Another that was faster has moved it, and this one steps back.
 public actor Projector {
-    private let projection: any Projection
+    private var projection: any Projection
     private let reader: LedgerReader
     private let pool: ConnectionPool
     private let loop: EventLoop
@@ -20,6 +20,10 @@ public actor Projector {
     /// Its name among those that could keep the projection level.
     private let name: String
     private var folds: StreamFolds
+    /// The last entry of the context that the folds know; `nil` before any was read.
+    private var context: Position?
+    /// Whether entries of the context may have been met that were not yet judged.
+    private var isContextNew = true
     /// The generation that was live when it last looked, halted streams tried again.
     private var generation: Int64?
     /// Rung when there may be something to do.
@@ -122,24 +126,85 @@ public actor Projector {
     /// - Returns: how many entries it folded at most.
     private func step() async throws(LedgerError) -> Int {
         guard let live = try await live() else { return 0 }
-        let entries = Projector.contiguous(
+        var entries = Projector.contiguous(
             try await reader.entries(after: live.checkpoint, atMost: Projector.stepSize),
             after: live.checkpoint)
+        // What follows new settings is folded with them, if they can be had without a rebuild.
+        let settings = entries.firstIndex { $0.event.stream == projection.context }
+        if let settings { entries.removeSubrange((settings + 1)...) }
         gauges.lag.set(Double(entries.count))
         gauges.halted.set(Double(live.haltedStreams))
         checkpoints.note(projection.name, at: live.checkpoint)
         let hasHalts = generation != live.number && live.haltedStreams > 0
         guard mayKeep(live, hasNews: !entries.isEmpty || hasHalts) else { return 0 }
+        try await know(live.context)
         if generation != live.number { try await enter(live) }
+        if isContextNew, projection.context != nil, try await judge(live) { return 1 }
         guard let last = entries.last else { return 0 }
         // Taken out while they change, so that they are not copied; lost when that fails.
         var folds = self.folds
         self.folds = StreamFolds(projection)
         let changes = try await folds.changes(
-            by: entries, after: live.checkpoint, generation: live.number, reader: reader)
+            by: entries, after: live.checkpoint, generation: live.number, reader: reader,
+            isForeign: live.edition != projection.edition)
         self.folds = folds
         try await move(live, to: last.position, changes)
+        if settings != nil { isContextNew = true }
         return entries.count
+    }
+
+    /// Sees to it that the folds know the context that a generation's rows are made with.
+    private func know(_ position: Position) async throws(LedgerError) {
+        guard context != position else { return }
+        if let stream = projection.context {
+            projection = projection.knowing(
+                try await reader.entries(of: [stream], upTo: position))
+        }
+        folds = StreamFolds(projection)
+        context = position
+    }
+
+    /// Judges whether the live rows are what the newest entries of the context would make: if so
+    /// they belong to that context from now on; if not, they go on with the old one and a rebuild
+    /// is asked for.
+    ///
+    /// - Returns: whether the generation has changed, and is to be read again.
+    private func judge(_ live: Generation) async throws(LedgerError) -> Bool {
+        guard let stream = projection.context else { return false }
+        let all = try await reader.entries(of: [stream], upTo: live.checkpoint)
+        guard let newest = all.last?.position, newest > live.context else {
+            isContextNew = false
+            return false
+        }
+        let old = all.filter { $0.position <= live.context }
+        if let question = projection.sameness(from: old, to: all, generation: live.number) {
+            let isSame: Bool
+            do throws(PostgresError) {
+                isSame = try await pool.query(question.sql, question.parameters).only().bool(0)
+            } catch {
+                throw .database(error)
+            }
+            if isSame {
+                let change = Statement(
+                    """
+                    update projection.generation set context = $3 \
+                    where projection = $1 and generation = $2
+                    """, [.text(projection.name), .int8(live.number), .int8(newest.number)])
+                try await move(live, to: live.checkpoint, [change])
+                return true
+            }
+        }
+        do throws(ProjectingError) {
+            _ = try await Builds(pool: pool, clock: clock).request(
+                projection, .replace, head: live.checkpoint)
+        } catch {
+            guard case .ledger(let error) = error else { return false }
+            throw error
+        }
+        Log.info(
+            "projection will be rebuilt with new settings", ["projection": projection.name])
+        isContextNew = false
+        return false
     }
 
     /// The entries up to the first hole: where a hole can be seen, what fills it comes later.
@@ -158,6 +223,7 @@ public actor Projector {
         let checkpoint: Position
         let haltedStreams: Int64
         let keeper: String?
+        let context: Position
     }
 
     /// The live generation, begun when there is none; `nil` when a newer program has made it,
@@ -214,6 +280,7 @@ public actor Projector {
         }
         if generation != nil { onFlip() }
         generation = live.number
+        isContextNew = true
     }
 
     /// Begins the first generation of all, which is live at once.
@@ -227,14 +294,14 @@ public actor Projector {
                 """
                 select generation, edition, checkpoint, (select count(*) from projection.halted \
                 where halted.projection = $1 and halted.generation = generation.generation), \
-                (select keeper from projection.keeper where keeper.projection = $1) \
+                (select keeper from projection.keeper where keeper.projection = $1), context \
                 from projection.generation where projection = $1 and is_live
                 """, [.text(projection.name)])
             guard let row = rows.first else { return nil }
             return Generation(
                 number: try row.int8(0), edition: try row.int8(1),
                 checkpoint: Position(try row.int8(2)), haltedStreams: try row.int8(3),
-                keeper: try row.textIfAny(4))
+                keeper: try row.textIfAny(4), context: Position(try row.int8(5)))
         } catch {
             throw .database(error)
         }

@@ -19,6 +19,7 @@ extension Rebuild {
         let number: Int64
         let edition: Int64
         let checkpoint: Position
+        let context: Position
     }
 
     private func live(_ session: BlockingConnection, _ ending: String = "")
@@ -26,17 +27,17 @@ extension Rebuild {
     {
         let rows = try await session.query(
             """
-            select generation, edition, checkpoint from projection.generation \
+            select generation, edition, checkpoint, context from projection.generation \
             where projection = $1 and is_live \(ending)
             """, [.text(projection.name)])
         guard let row = rows.first else { return nil }
         return Live(
             number: try row.int8(0), edition: try row.int8(1),
-            checkpoint: Position(try row.int8(2)))
+            checkpoint: Position(try row.int8(2)), context: Position(try row.int8(3)))
     }
 
     /// Compares a build with the live generation, both at the live one's position; `nil` when
-    /// there is none of the same edition.
+    /// there is none of the same edition and context.
     ///
     /// A snapshot holds the live generation still for the reading; nobody waits for it.
     func compare(_ build: inout Build) async throws(ProjectingError) -> Comparison? {
@@ -61,7 +62,8 @@ extension Rebuild {
                 try await session.query("begin isolation level repeatable read read only")
                 return try await live(session)
             }
-            guard let found, found.edition == projection.edition else { return nil }
+            guard let found, found.edition == projection.edition, found.context == build.context
+            else { return nil }
             if found.checkpoint >= build.checkpoint {
                 // Far behind, it catches up without a snapshot first.
                 if found.checkpoint.number - build.checkpoint.number > Int64(Rebuild.lastStep) {
@@ -193,22 +195,27 @@ extension Rebuild {
             Statement(
                 """
                 update projection.generation set generation = $2, edition = $3, checkpoint = $4, \
-                updated_at = $5 where projection = $1 and generation = $6
+                updated_at = $5, context = $7, context_since = $7 \
+                where projection = $1 and generation = $6
                 """,
                 [
                     name, .int8(build.number), edition, .int8(position.number), now,
-                    .int8(old.number),
+                    .int8(old.number), .int8(build.context.number),
                 ]))
         statements.append(
             Statement(
                 """
                 insert into projection.build (projection, generation, edition, state, purpose, \
-                target, checkpoint, phase, entries_done, workers, started_at, updated_at) \
-                values ($1, $2, $3, 'previous', 'replace', $4, $4, 'done', 0, 0, $5, $5) \
+                target, checkpoint, phase, entries_done, workers, started_at, updated_at, context) \
+                values ($1, $2, $3, 'previous', 'replace', $4, $4, 'done', 0, 0, $5, $5, $6) \
                 on conflict (projection, generation) do update set state = 'previous', \
-                checkpoint = excluded.checkpoint, updated_at = excluded.updated_at, runner = null
+                checkpoint = excluded.checkpoint, updated_at = excluded.updated_at, \
+                context = excluded.context, runner = null
                 """,
-                [name, .int8(old.number), .int8(old.edition), .int8(old.checkpoint.number), now]))
+                [
+                    name, .int8(old.number), .int8(old.edition), .int8(old.checkpoint.number), now,
+                    .int8(old.context.number),
+                ]))
         return statements
     }
 }

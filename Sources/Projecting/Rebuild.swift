@@ -49,7 +49,7 @@ public struct Rebuild: Sendable {
         public var isEqual: Bool? { liveDigest.map { $0 == digest } }
     }
 
-    let projection: any Projection
+    private(set) var projection: any Projection
     let pool: ConnectionPool
     let reader: LedgerReader
     let resources: Resources
@@ -94,22 +94,22 @@ public struct Rebuild: Sendable {
     /// One that differs from the live generation of the same edition is made live as well: the
     /// record is the truth, and the outcome tells.
     public func replace() async throws(ProjectingError) -> Outcome {
-        try await built(.replace) { build throws(ProjectingError) in
-            let compared = try await compare(&build)
+        try await built(.replace) { rebuild, build throws(ProjectingError) in
+            let compared = try await rebuild.compare(&build)
             if let compared, compared.live != compared.built {
                 Log.error(
                     "the live generation differs from the record",
                     ["projection": projection.name, "generation": "\(build.number)"])
             }
-            try await flip(&build, compared)
+            try await rebuild.flip(&build, compared)
             return compared
         }
     }
 
     /// Builds a generation, compares it with the live one, and removes it.
     public func verify() async throws(ProjectingError) -> Outcome {
-        try await built(.verify) { build throws(ProjectingError) in
-            let compared = try await compare(&build)
+        try await built(.verify) { rebuild, build throws(ProjectingError) in
+            let compared = try await rebuild.compare(&build)
             _ = try await penned { () throws(PostgresError) in
                 try await pool.query(
                     """
@@ -124,15 +124,26 @@ public struct Rebuild: Sendable {
     /// Makes the generation before live again, brought level first.
     public func rollBack() async throws(ProjectingError) -> Outcome {
         var build = try await builds.previous(projection, runner: runner)
-        try await flip(&build, nil)
+        try await knowing(build.context).flip(&build, nil)
         return Outcome(
             generation: build.number, position: build.checkpoint, entries: 0, digest: nil,
             liveDigest: nil)
     }
 
+    /// The rebuild whose folds know the context up to a position.
+    private func knowing(_ context: Position) async throws(ProjectingError) -> Rebuild {
+        guard let stream = projection.context else { return self }
+        var next = self
+        next.projection = projection.knowing(
+            try await recorded { () throws(LedgerError) in
+                try await reader.entries(of: [stream], upTo: context)
+            })
+        return next
+    }
+
     private func built(
         _ purpose: Build.Purpose,
-        _ finish: (inout Build) async throws(ProjectingError) -> Comparison?
+        _ finish: (Rebuild, inout Build) async throws(ProjectingError) -> Comparison?
     ) async throws(ProjectingError) -> Outcome {
         try await builds.sweep(projection)
         let head = try await recorded { () throws(LedgerError) in try await reader.head() }
@@ -140,11 +151,12 @@ public struct Rebuild: Sendable {
             projection, purpose, runner: runner, workers: resources.workers, head: head.position)
         let heart = heartbeat(build)
         defer { heart.cancel() }
+        let rebuild = try await knowing(build.context)
         if build.checkpoint < build.target || build.target == .start {
-            build.entriesDone = try await foldRanges(build)
+            build.entriesDone = try await rebuild.foldRanges(build)
             try await step(&build, to: build.target, [], phase: "comparing")
         }
-        let compared = try await finish(&build)
+        let compared = try await finish(rebuild, &build)
         try await builds.sweep(projection)
         return Outcome(
             generation: build.number, position: build.checkpoint, entries: build.entriesDone,

@@ -17,17 +17,27 @@ struct StreamFolds: Sendable {
     }
 
     private let projection: any Projection
+    /// Whether some tables hold whole streams, so that what a stream had must be known.
+    private let hasWholes: Bool
     private var known: [StreamID: Known] = [:]
 
     private static let limit = 20_000
 
-    init(_ projection: any Projection) { self.projection = projection }
+    init(_ projection: any Projection) {
+        self.projection = projection
+        hasWholes = projection.tables.contains(where: \.isWhole)
+    }
 
     /// What entries that follow a position change in a generation.
+    ///
+    /// - Parameter isForeign: the generation's rows were made by another edition, so that what a
+    ///   stream had is not what its fold made.
     mutating func changes(
-        by entries: [Entry], after position: Position, generation: Int64, reader: LedgerReader
+        by entries: [Entry], after position: Position, generation: Int64, reader: LedgerReader,
+        isForeign: Bool = false
     ) async throws(LedgerError) -> [Statement] {
         var folded: [StreamID: Known] = [:]
+        var old = hasWholes && !isForeign ? ProjectedRows(projection.tables) : nil
         var missing: [StreamID] = []
         for (stream, news) in Dictionary(grouping: entries, by: \.event.stream) {
             guard let fresh = projection.fold(of: stream) else { continue }
@@ -41,13 +51,20 @@ struct StreamFolds: Sendable {
             }
             var next = known[stream] ?? Known(fold: fresh, revision: 0)
             if news[0].revision == 1 { next = Known(fold: fresh, revision: 0) }
+            if next.revision > 0 { old?.add(next.fold, of: stream, since: .start) }
             for entry in news { next.apply(entry) }
             folded[stream] = next
         }
+        var waiting = Set(missing)
         for entry in try await reader.entries(of: missing.sorted(), upTo: entries.last?.position) {
-            folded[entry.event.stream]?.apply(entry)
+            let stream = entry.event.stream
+            if entry.position > position, waiting.remove(stream) != nil, let before = folded[stream]
+            {
+                old?.add(before.fold, of: stream, since: .start)
+            }
+            folded[stream]?.apply(entry)
         }
-        return statements(&folded, after: position, generation)
+        return statements(&folded, from: old, after: position, generation)
     }
 
     /// What the streams that are halted make now: those that can be read again are released.
@@ -63,11 +80,12 @@ struct StreamFolds: Sendable {
         for entry in try await reader.entries(of: streams.sorted(), upTo: position) {
             folded[entry.event.stream]?.apply(entry)
         }
-        return statements(&folded, after: .start, generation)
+        return statements(&folded, from: nil, after: .start, generation)
     }
 
     private mutating func statements(
-        _ folded: inout [StreamID: Known], after position: Position, _ generation: Int64
+        _ folded: inout [StreamID: Known], from old: ProjectedRows?, after position: Position,
+        _ generation: Int64
     ) -> [Statement] {
         var rows = ProjectedRows(projection.tables)
         for (stream, known) in folded.sorted(by: { $0.key < $1.key }) {
@@ -79,7 +97,7 @@ struct StreamFolds: Sendable {
         for stream in folded.keys { folded[stream]?.isListed = halted.contains(stream) }
         if known.count + folded.count > StreamFolds.limit { known = [:] }
         known.merge(folded.filter { type(of: $0.value.fold).needsHistory }) { _, new in new }
-        return rows.upserts(generation: generation)
+        return rows.changes(from: old, of: folded.keys.sorted(), generation: generation)
             + HaltList.statements(
                 rows.halts, released: released, projection.name, generation: generation)
     }

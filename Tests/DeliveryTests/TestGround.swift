@@ -100,6 +100,10 @@ final class TestClock: Sendable {
 
     func set(_ text: String) { instant.withLock { $0 = Instant(text)! } }
 
+    func advance(minutes: Int64) {
+        instant.withLock { $0 = $0.adding(milliseconds: minutes * 60_000) }
+    }
+
     func advance(days: Int64) { instant.withLock { $0 = $0.adding(days: days) } }
 }
 

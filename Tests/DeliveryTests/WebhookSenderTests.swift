@@ -82,6 +82,48 @@ struct WebhookSenderTests {
         await server.stop(within: .seconds(1))
     }
 
+    @Test("gives one that was down for an hour everything in the end, each line in order")
+    func outage() async throws {
+        let isDown = Mutex(true)
+        let door = Door()
+        let server = try door.open { _ in isDown.withLock { $0 } ? 500 : 200 }
+        try await TestGround.run { ground in
+            let hook = try webhook(server)
+            let sender = sender(ground, hook)
+            try await sender.register()
+            let running = Task { await sender.run() }
+            // Six times ten minutes: each brings news, and at least one more attempt.
+            for round in 0..<6 {
+                try await ground.append(
+                    (0..<10).map { number in
+                        purchase(
+                            "\(number % 5)", from: "2025-12-15", until: "2026-03-01",
+                            number: round * 10 + number)
+                    })
+                try await ground.tellAll()
+                let before = try await state(ground)?.failures ?? 0
+                try await until(ground) { $0.failures > before }
+                ground.clock.advance(minutes: 10)
+            }
+            #expect(try await state(ground)?.pending == 60)
+            isDown.withLock { $0 = false }
+            let refused = door.numbers.count
+            // What waits longest for its next attempt is tried within what has passed by now.
+            ground.clock.advance(minutes: 30)
+            try await until(ground) { $0.delivered == 60 }
+            running.cancel()
+            await running.value
+            let taken = door.numbers.dropFirst(refused)
+            #expect(taken.sorted() == Array(1...60))
+            for line in 0..<5 {
+                let own = taken.filter { ($0 - 1) % 5 == Int64(line) }
+                #expect(own == own.sorted())
+            }
+            #expect(try await state(ground)?.parked == 0)
+        }
+        await server.stop(within: .seconds(1))
+    }
+
     @Test("shares the work with another, each event once, each line in order")
     func shared() async throws {
         let door = Door()

@@ -1,8 +1,31 @@
 import Domain
+import Foundation
 import Ledger
 import Postgres
 import Projecting
 import Testing
+
+/// A client that follows by LISTEN alone, each time with a session of its own.
+private struct Listening {
+    let address: String
+
+    init(_ address: String) throws { self.address = address }
+
+    /// Whether it hears something when a statement ran after it began to listen.
+    func hears(after statement: String) throws -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/psql")
+        process.arguments = ["-X", address, "-c", "listen news", "-c", statement, "-c", "select 1"]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let said = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw CocoaError(.executableNotLoadable) }
+        return String(decoding: said, as: UTF8.self).contains("Asynchronous notification")
+    }
+}
 
 /// What readers of event stores on PostgreSQL fall into, each beside a simpler way that does.
 @Suite("Following the record")
@@ -142,6 +165,29 @@ struct PitfallTests {
             try await appendPurchases(10, from: 10, lines: 5, to: writer)
             try await ledger.following(Tally()) { try await expectLevel(ledger, at: 20) }
             #expect(try await ledger.number("select count(*) from projection.keeper") == 0)
+        }
+    }
+
+    @Test("needs nobody to say that there is news, which a listener's new session never hears")
+    func listeners() async throws {
+        try await withTally { ledger, writer in
+            let listen = try Listening(ledger.address)
+            #expect(try listen.hears(after: "notify news"), "the control cannot listen at all")
+            // What is said between the end of its session and its next one is lost.
+            try await ledger.superuser.execute(script: "notify news")
+            #expect(try !listen.hears(after: "select 1"), "the control keeps what it missed")
+            try await ledger.following(Tally()) {
+                try await appendPurchases(20, lines: 5, to: writer)
+                try await expectLevel(ledger, at: 20)
+                // Its sessions are ended while it rests, and nothing is appended after that.
+                _ = try await ledger.superuser.query(
+                    """
+                    select pg_terminate_backend(pid) from pg_stat_activity \
+                    where datname = current_database() and pid <> pg_backend_pid()
+                    """)
+                try await appendPurchases(5, from: 20, lines: 5, to: writer)
+                try await expectLevel(ledger, at: 25)
+            }
         }
     }
 

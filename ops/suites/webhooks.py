@@ -285,6 +285,7 @@ class Webhooks:
             "an attempt times out", lambda: self.state()["lastError"] == "timedOut", within=60)
         report.equal("nothing was taken", self.backend.taken(), [])
         self.backend.kill()
+        self.outage(self.suite.choose(2, 3_600))
         self.backend.start("take")
         for _ in range(count):
             self.notify(self.bound()[1])
@@ -292,6 +293,19 @@ class Webhooks:
         self.wait(
             "all is taken", lambda: self.state()["pending"] == 0,
             within=self.suite.choose(WITHIN, 600))
+
+    def outage(self, seconds):
+        """For so long nobody listens, while purchases go on."""
+        until = time.monotonic() + seconds
+        bought = 0
+        while time.monotonic() < until:
+            self.notify(self.bound()[1])
+            bought += 1
+            time.sleep(min(5, seconds / 4))
+        self.told()
+        self.report.check(
+            f"what was bought in {seconds} s without a backend waits",
+            self.state()["pending"] >= bought and not self.backend.taken(), self.state())
 
     def compare(self):
         """Whether the backend that took webhooks has exactly our state."""

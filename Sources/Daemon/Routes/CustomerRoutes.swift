@@ -106,7 +106,8 @@ struct CustomerRoutes: Sendable {
     @Sendable private func lines(_ request: Request, _ path: [String]) async throws(Problem)
         -> Response
     {
-        let (asked, view) = try await questions.view(request, path[0])
+        let page = try Page(request, beside: QuestionReader.parameters)
+        let (asked, view) = try await questions.view(request, path[0], beside: Page.parameters)
         let at = asked.question.at
         let mine = view.holdings.lines.filter { line in
             view.owns(line, at: nil)
@@ -120,14 +121,15 @@ struct CustomerRoutes: Sendable {
             ).rendered(at: at)
         }
         return answer(
-            request, asked, view, view.verdicts(at: at),
-            [.init("lines", .array(rendered)), .init("next", .null)])
+            request, asked, view, view.verdicts(at: at), page.members("lines", rendered),
+            page)
     }
 
     @Sendable private func timeline(_ request: Request, _ path: [String]) async throws(Problem)
         -> Response
     {
-        let (asked, view) = try await questions.view(request, path[0])
+        let page = try Page(request, beside: QuestionReader.parameters)
+        let (asked, view) = try await questions.view(request, path[0], beside: Page.parameters)
         let entries = try await reading { () throws(LedgerError) in
             try await Timeline.entries(of: view, reader)
         }
@@ -141,8 +143,7 @@ struct CustomerRoutes: Sendable {
                 .init("story", .string(entry.story)),
             ])
         }
-        return answer(
-            request, asked, view, .none, [.init("timeline", .array(told)), .init("next", .null)])
+        return answer(request, asked, view, .none, page.members("timeline", told), page)
     }
 
     private func names(_ numbers: Set<CustomerNumber>) async throws(Problem)
@@ -169,13 +170,14 @@ struct CustomerRoutes: Sendable {
     /// The whole answer around what was asked.
     private func answer(
         _ request: Request, _ asked: Asked, _ view: CustomerView, _ verdicts: Verdicts,
-        _ members: [JSON.Member]
+        _ members: [JSON.Member], _ page: Page? = nil
     ) -> Response {
         let question = asked.question
         var frame = frame(asked, view)
         frame += members
         frame.append(.init("freshUntil", .moment(verdicts.freshUntil)))
-        let tag = CustomerRoutes.tag(request.path, question, view, verdicts)
+        let tag = CustomerRoutes.tag(
+            [request.path, page?.tag ?? ""], question, view, verdicts)
         let cache = [Header("ETag", tag), Header("Cache-Control", "private, no-cache")]
         if request.header("if-none-match") == tag { return Response(status: 304, headers: cache) }
         return .json(.object(frame), headers: cache)
@@ -184,13 +186,14 @@ struct CustomerRoutes: Sendable {
     /// Names the customer's last entry and the interval between boundaries that contains the
     /// instant: while both are the same, so is all that the answer says of the customer.
     private static func tag(
-        _ path: String, _ question: Question, _ view: CustomerView, _ verdicts: Verdicts
+        _ asked: [String], _ question: Question, _ view: CustomerView, _ verdicts: Verdicts
     ) -> String {
-        let parts = [
-            path, question.environment.name, question.app ?? "",
-            question.knownAt?.description ?? "", view.lastEntry.description,
-            String(verdicts.freshSince?.milliseconds ?? 0),
-        ]
+        let parts =
+            asked + [
+                question.environment.name, question.app ?? "",
+                question.knownAt?.description ?? "", view.lastEntry.description,
+                String(verdicts.freshSince?.milliseconds ?? 0),
+            ]
         return "\"" + SHA256.digest(of: parts.joined(separator: "\n")).description.prefix(32) + "\""
     }
 }

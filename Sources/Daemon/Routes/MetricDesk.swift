@@ -11,7 +11,7 @@ struct MetricDesk: Sendable {
 
     init(_ ground: Ground) {
         reader = ground.reader
-        metrics = MetricReader(ground.reader)
+        metrics = MetricReader(ground.reader, projected: ground.readPool)
         quality = QualityReader(ground.readPool)
     }
 
@@ -20,8 +20,9 @@ struct MetricDesk: Sendable {
         async throws(LedgerError) -> Measurement
     {
         if question.metric.isOfQuality { return try await quality.measure(question) }
-        return try await metrics.measure(question) { measurement in
-            guard let explanation else { return }
+        guard let explanation else { return try await metrics.measure(question) }
+        // What is summed has no periods to tell.
+        return try await metrics.measureRecord(question) { measurement in
             measurement.trace(after: explanation.after, atMost: explanation.limit)
         }
     }

@@ -19,7 +19,7 @@ struct MetricRoutes: Sendable {
     }
 
     @Sendable private func list(_ request: Request, _: [String]) async throws(Problem) -> Response {
-        _ = try Reading.query(request, allowed: ["limit", "after"])
+        let page = try Page(request)
         let found = Metric.allCases.map { metric in
             JSON(members: [
                 "name": .string(metric.rawValue), "definition": .string(metric.definition),
@@ -29,10 +29,9 @@ struct MetricRoutes: Sendable {
             ])
         }
         return .json(
-            .object([
-                .init("metrics", .array(found)), .init("next", .null),
-                .init("position", .integer(try await questions.head().number)),
-            ]))
+            .object(
+                page.members("metrics", found)
+                    + [.init("position", .integer(try await questions.head().number))]))
     }
 
     @Sendable private func metric(_ request: Request, _ path: [String]) async throws(Problem)

@@ -16,6 +16,7 @@ struct OpenAPI: Sendable {
     private static let reads = [
         "environment", "at", "asKnownAt", "asKnownPosition", "app", "atLeast",
     ]
+    private static let pages = ["limit", "after"]
 
     private static let metrics = [
         "at", "from", "to", "by", "app", "currency", "basis", "profile", "zone", "environment",
@@ -56,9 +57,9 @@ struct OpenAPI: Sendable {
             summary: "What many customers may use", query: reads,
             body: "{\"customers\": [text]}"),
         "GET /v1/customers/{customer}/lines": About(
-            summary: "A customer's lines", query: reads),
+            summary: "A customer's lines", query: reads + pages),
         "GET /v1/customers/{customer}/timeline": About(
-            summary: "What happened to a customer, in words", query: reads),
+            summary: "What happened to a customer, in words", query: reads + pages),
         "GET /v1/customers/{customer}/export": About(
             summary: "All that is held about a customer"),
         "GET /v1/lines/{environment}/{id}": About(
@@ -74,7 +75,8 @@ struct OpenAPI: Sendable {
             summary: "Outgoing events in the order of their numbers",
             query: ["after", "limit", "wait", "line", "customer", "kind", "environment"]),
         "GET /v1/ledger/head": About(summary: "The signed head of the ledger"),
-        "GET /v1/metrics": About(summary: "The metrics with their definitions"),
+        "GET /v1/metrics": About(
+            summary: "The metrics with their definitions", query: pages),
         "GET /v1/metrics/{name}": About(
             summary: "A metric's rows, and with explain=true the periods behind them",
             query: metrics + ["explain", "after", "limit"]),
@@ -85,11 +87,11 @@ struct OpenAPI: Sendable {
             summary: "What is signed and not believed", query: ["reason", "after", "limit"]),
         "POST /v1/quarantine/reprocess": About(
             summary: "Judge what is held again, as configured now", body: "{\"digests\"?: [text]}"),
-        "GET /v1/webhooks": About(summary: "How deliveries to each webhook go"),
+        "GET /v1/webhooks": About(summary: "How deliveries to each webhook go", query: pages),
         "POST /v1/webhooks/replay": About(
             summary: "Send a webhook again what a range of positions made",
             body: "{\"webhook\", \"from\", \"to\"}"),
-        "GET /v1/projections": About(summary: "How the projections stand"),
+        "GET /v1/projections": About(summary: "How the projections stand", query: pages),
         "GET /v1/projections/{name}": About(
             summary: "How a projection stands, its rebuild's progress, streams that halted"),
         "POST /v1/projections/{name}/rebuild": About(

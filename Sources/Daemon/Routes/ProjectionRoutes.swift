@@ -18,7 +18,8 @@ struct ProjectionRoutes: Sendable {
         ]
     }
 
-    @Sendable private func list(_: Request, _: [String]) async throws(Problem) -> Response {
+    @Sendable private func list(_ request: Request, _: [String]) async throws(Problem) -> Response {
+        let page = try Page(request)
         var found: [JSON] = []
         var head = Position.start
         for projection in Projections.all {
@@ -27,10 +28,9 @@ struct ProjectionRoutes: Sendable {
             head = max(head, status.head)
         }
         return .json(
-            .object([
-                .init("projections", .array(found)), .init("next", .null),
-                .init("position", .integer(head.number)),
-            ]))
+            .object(
+                page.members("projections", found)
+                    + [.init("position", .integer(head.number))]))
     }
 
     @Sendable private func show(_: Request, _ path: [String]) async throws(Problem) -> Response {

@@ -36,10 +36,12 @@ struct QuestionReader: Sendable {
     }
 
     /// The parameters of a read about a customer, and what is known of the customer.
-    func view(_ request: Request, _ customer: String) async throws(Problem)
-        -> (Asked, CustomerView)
+    ///
+    /// - Parameter others: what else the request may say.
+    func view(_ request: Request, _ customer: String, beside others: Set<String> = [])
+        async throws(Problem) -> (Asked, CustomerView)
     {
-        let query = try Reading.query(request, allowed: QuestionReader.parameters)
+        let query = try Reading.query(request, allowed: QuestionReader.parameters.union(others))
         let asked = try await asked(query, customer: Reading.customer(customer))
         let view = try await reading { () throws(LedgerError) in
             try await answers.view(asked.question)

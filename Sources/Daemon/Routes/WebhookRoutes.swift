@@ -20,15 +20,14 @@ struct WebhookRoutes: Sendable {
     }
 
     @Sendable private func list(_ request: Request, _: [String]) async throws(Problem) -> Response {
-        _ = try Reading.query(request, allowed: [])
+        let page = try Page(request)
         let (states, head) = try await reading { () throws(LedgerError) in
             (try await desk.states(), try await answers.head())
         }
         return .json(
-            .object([
-                .init("webhooks", .array(states.map(rendered))), .init("next", .null),
-                .init("position", .integer(head.number)),
-            ]))
+            .object(
+                page.members("webhooks", states.map(rendered))
+                    + [.init("position", .integer(head.number))]))
     }
 
     @Sendable private func replay(_ request: Request, _: [String]) async throws(Problem)

@@ -1,3 +1,4 @@
+import Analytics
 import Diagnostics
 import Entitlements
 import Foundation
@@ -7,7 +8,9 @@ import Projecting
 
 /// The projections that there are.
 enum Projections {
-    static let all: [any Projection] = [LinesProjection(), HoldingsProjection()]
+    static let all: [any Projection] = [
+        LinesProjection(), HoldingsProjection(), PeriodsProjection(), MetricsProjection(),
+    ]
 
     /// The projection of a name.
     static func named(_ name: String) -> (any Projection)? { all.first { $0.name == name } }

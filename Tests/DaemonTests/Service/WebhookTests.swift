@@ -139,6 +139,30 @@ struct WebhookTests {
         }
     }
 
+    @Test("is sent nothing by a rebuild, nor by going back from it")
+    func rebuilds() async throws {
+        try await run { service, consumer in
+            try await service.twoMonths()
+            let told = try await service.allEvents(3)
+            _ = try await consumer.took(3)
+            for name in ["subscriptions", "entitlements"] {
+                let asked = try await service.ask("POST", "/v1/projections/\(name)/rebuild")
+                try await consumer.until {
+                    let state = try await service.ask("GET", "/v1/projections/\(name)")
+                    return state["generation"] == asked["generation"]
+                }
+            }
+            _ = try await service.ask("POST", "/v1/projections/subscriptions/rollback")
+            // What is new is sent after whatever a rebuild would have sent.
+            let posted = try await service.post(
+                service.transaction("3001", line: "3001", from: day(-1), until: day(20)))
+            let taken = try await consumer.took(4)
+            #expect(taken.last?.json["data"]?["position"] == posted["position"])
+            #expect(try await service.allEvents(4).count == told.count + 1)
+            #expect(consumer.asked == 4)
+        }
+    }
+
     @Test("that is new is not sent what was recorded before")
     func fresh() async throws {
         let consumer = try Consumer { _, _ in Response(status: 200) }

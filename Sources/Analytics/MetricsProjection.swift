@@ -1,0 +1,103 @@
+public import Domain
+import Ledger
+public import Postgres
+public import Projecting
+
+/// The projection `metrics`: what lines count as over time, and what happened to them.
+public struct MetricsProjection: Projection {
+    /// `metrics`.
+    public let name = "metrics"
+    /// Raised when what a line counts as, or what counts as happened, changes its meaning.
+    public let edition: Int64 = 1
+
+    static let coverage = ProjectionTable(
+        "coverage", key: ["bucket": .int2, "stream": .text, "from_at": .int8],
+        [
+            "until_at": .int8, "first_paid_at": .int8, "price": .int8, "is_in_grace": .bool,
+            "is_ended": .bool, "kind": .text, "outlook": .text, "reason": .text,
+            "environment": .text, "bundle": .text, "other_app": .text, "product": .text,
+            "plan": .text, "product_group": .text, "storefront": .text, "currency": .text,
+            "offer": .text,
+        ], isWhole: true)
+    static let movements = ProjectionTable(
+        "movement", key: ["bucket": .int2, "stream": .text, "number": .int8],
+        [
+            "at": .int8, "known_from": .int8, "known_until": .int8, "marks": .int8,
+            "amount": .int8, "share": .int8, "environment": .text, "bundle": .text,
+            "other_app": .text, "product": .text, "plan": .text, "product_group": .text,
+            "storefront": .text, "currency": .text, "offer": .text,
+        ], isWhole: true)
+
+    /// Coverage and movements.
+    public let tables = [MetricsProjection.coverage, MetricsProjection.movements]
+    /// Plans, levels and days of grace decide rows.
+    public let context: StreamID? = .settings
+    private let settings: Settings
+
+    /// The projection, without settings.
+    public init() { settings = Settings() }
+
+    private init(_ settings: Settings) { self.settings = settings }
+
+    /// The projection by these settings.
+    public func knowing(_ context: [Entry]) -> any Projection {
+        MetricsProjection(SettingsContext(entries: context).settings)
+    }
+
+    /// Whether no stored product has other terms, and no rule is another one.
+    public func sameness(from old: [Entry], to new: [Entry], generation: Int64) -> Statement? {
+        SettingsContext(entries: old).sameness(
+            with: SettingsContext(entries: new), generation: generation,
+            of: tables.map(\.name))
+    }
+
+    /// Of lines alone.
+    public func fold(of stream: StreamID) -> (any StreamFold)? {
+        LineFold(stream, settings) { _, measured, rows in measured.addFacts(to: &rows) }
+    }
+}
+
+extension MeasuredLine {
+    /// Adds what the line counts as, and what happened to it.
+    func addFacts(to rows: inout ProjectedRows) {
+        let bucket = Parameter.int2(Int16(Bucket.of(line.stream)))
+        let stream = Parameter.text(line.stream.name)
+        let firstPaidAt = Parameter.int8(ifAny: firstPaidAt?.milliseconds)
+        for stretch in stretches() {
+            let standing = stretch.standing
+            rows.add(
+                to: MetricsProjection.coverage,
+                [
+                    bucket, stream, .int8(stretch.from.stored), .int8(stretch.until.stored),
+                    firstPaidAt, .int8(ifAny: standing.price), .bool(standing.isInGrace),
+                    .bool(standing.isEnded), .text(standing.kind.rawValue),
+                    .text(ifAny: standing.outlook?.rawValue), .text(ifAny: standing.reason),
+                ] + columns(standing.traits))
+        }
+        for (number, happening) in happenings().enumerated() {
+            rows.add(
+                to: MetricsProjection.movements,
+                [
+                    bucket, stream, .int8(Int64(number)), .int8(happening.at.stored),
+                    .int8(happening.knownFrom.stored), .int8(happening.knownUntil.stored),
+                    .int8(happening.marks), .int8(ifAny: happening.amount),
+                    .int8(ifAny: happening.share),
+                ] + columns(traits(of: happening.period)))
+        }
+    }
+
+    private func columns(_ traits: Traits) -> [Parameter] {
+        [
+            .text(line.environment.name), .text(ifAny: line.bundle),
+            .text(ifAny: traits.app == line.bundle ? nil : traits.app),
+            .text(ifAny: traits.product), .text(ifAny: traits.plan), .text(ifAny: traits.group),
+            .text(ifAny: traits.storefront), .text(ifAny: traits.currency),
+            .text(ifAny: traits.offer),
+        ]
+    }
+}
+
+extension Instant {
+    /// As rows hold it: with room to count from it in either direction.
+    var stored: Int64 { min(max(milliseconds, -(1 << 60)), 1 << 60) }
+}

@@ -1,0 +1,159 @@
+import Domain
+import Ledger
+import Postgres
+
+/// Measures from the projection `metrics`, at any position.
+struct ProjectedMetrics: Sendable {
+    let pool: ConnectionPool
+    let reader: LedgerReader
+
+    /// More lines than this to be measured from the record, and all are.
+    static let lineLimit = 20_000
+    /// More entries than this are not looked through for lines.
+    private static let entryLimit: Int64 = 1_000_000
+    /// How often the projection may move on between looking and reading.
+    private static let attempts = 4
+    private static let patience = Duration.seconds(25)
+    private static let pageSize = 500
+
+    /// What a transaction of sums needs that others must not have.
+    private static let preparation = [
+        "set transaction isolation level repeatable read, read only",
+        "set local enable_seqscan = on", "set local enable_hashjoin = on",
+        "set local enable_mergejoin = on", "set local work_mem = '64MB'",
+        "set local plan_cache_mode = force_custom_plan",
+    ].map { Statement($0) }
+
+    /// The live generation, and how far the record goes.
+    private struct Live: Equatable {
+        let generation: Int64
+        let checkpoint: Position
+        let contexts: ClosedRange<Int64>
+        let head: Position
+
+        static let statement = Statement(
+            """
+            select generation, checkpoint, context_since, context, \
+            coalesce((select last_position from ledger.batch order by number desc limit 1), 0) \
+            from projection.generation where projection = 'metrics' and is_live and edition = $1
+            """, [.int8(MetricsProjection().edition)])
+
+        init?(_ rows: Rows) throws(PostgresError) {
+            guard let row = rows.first else { return nil }
+            generation = try row.int8(0)
+            checkpoint = Position(try row.int8(1))
+            contexts = try row.int8(2)...max(try row.int8(2), try row.int8(3))
+            head = Position(try row.int8(4))
+        }
+    }
+
+    /// The finished measurement; `nil` when the projection cannot answer, or not exactly.
+    func measure(_ question: MetricQuestion, settings: Settings)
+        async throws(LedgerError) -> Measurement?
+    {
+        guard !question.metric.needsPeople else { return nil }
+        for _ in 0..<ProjectedMetrics.attempts {
+            guard let live = try await live(), live.contexts.contains(settings.position.number),
+                let moved = try await moved(question, live)
+            else { return nil }
+            var measurement = Measurement(question, settings: settings, people: People())
+            let sql = MetricSQL(
+                question: question, generation: live.generation, excluded: moved.map(\.name))
+            guard let projected = ProjectedMeasurement(question, sql) else { return nil }
+            guard try await sum(projected, live, into: &measurement) else { continue }
+            try await measure(moved, into: &measurement)
+            return measurement
+        }
+        return nil
+    }
+
+    private func live() async throws(LedgerError) -> Live? {
+        let rows = try await pool.read(Live.statement.sql, Live.statement.parameters)
+        return try asLedger { () throws(PostgresError) in try Live(rows) }
+    }
+
+    /// The lines that the projection knows otherwise than the question's position does; `nil` when
+    /// there are too many.
+    private func moved(_ question: MetricQuestion, _ live: Live)
+        async throws(LedgerError) -> [StreamID]?
+    {
+        let low = min(question.position, live.checkpoint)
+        guard live.head.number - low.number <= ProjectedMetrics.entryLimit else { return nil }
+        let rows = try await pool.read(
+            """
+            select stream from ledger.entry where position > $1 and starts_with(stream, $3) \
+            union select stream from projection.halted \
+            where projection = 'metrics' and generation = $2 limit \(ProjectedMetrics.lineLimit + 1)
+            """,
+            [
+                .int8(low.number), .int8(live.generation),
+                .text("apple/\(question.environment.name)/"),
+            ])
+        guard rows.count <= ProjectedMetrics.lineLimit else { return nil }
+        return try asLedger { () throws(PostgresError) in
+            var streams: [StreamID] = []
+            for row in rows { streams.append(StreamID(name: try row.text(0))) }
+            return streams.filter { $0.line != nil }
+        }
+    }
+
+    /// Takes in what the projection says, all of one snapshot.
+    ///
+    /// - Returns: false when it had moved beyond what was looked at by then.
+    private func sum(
+        _ projected: ProjectedMeasurement, _ live: Live, into measurement: inout Measurement
+    ) async throws(LedgerError) -> Bool {
+        let statements =
+            ProjectedMetrics.preparation + [Live.statement] + projected.parts.map(\.statement)
+        let pool = pool
+        let answers = try await asLedger { () async throws(PostgresError) in
+            try await pool.atomically(statements, within: ProjectedMetrics.patience)
+        }
+        let first = ProjectedMetrics.preparation.count
+        return try asLedger { () throws(PostgresError) in
+            guard let now = try Live(answers[first]), now.generation == live.generation,
+                now.contexts == live.contexts, now.checkpoint <= live.head
+            else { return false }
+            for (part, rows) in zip(projected.parts, answers[(first + 1)...]) {
+                try part.take(&measurement, rows)
+            }
+            return true
+        }
+    }
+
+    /// Measures some lines from the record.
+    private func measure(_ streams: [StreamID], into measurement: inout Measurement)
+        async throws(LedgerError)
+    {
+        let position = measurement.question.position
+        var rest = streams.sorted()[...]
+        while !rest.isEmpty {
+            let page = Array(rest.prefix(ProjectedMetrics.pageSize))
+            rest = rest.dropFirst(page.count)
+            var lines: [StreamID: Subscription] = [:]
+            for entry in try await reader.entries(of: page, upTo: position) {
+                let stream = entry.event.stream
+                lines[stream, default: Subscription(stream)].apply(entry)
+            }
+            for line in lines.values { measurement.take(line.line()) }
+        }
+    }
+
+    private func asLedger<T>(_ body: () throws(PostgresError) -> T) throws(LedgerError) -> T {
+        do throws(PostgresError) {
+            return try body()
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    private func asLedger<T: Sendable>(_ body: () async throws(PostgresError) -> T)
+        async throws(LedgerError) -> T
+    {
+        do throws(PostgresError) {
+            return try await body()
+        } catch {
+            throw .database(error)
+        }
+    }
+}

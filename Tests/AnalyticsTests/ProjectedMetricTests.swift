@@ -1,0 +1,114 @@
+import Analytics
+import Domain
+import Ledger
+import Projecting
+import TestLives
+import Testing
+
+@Suite("A metric of projected rows")
+struct ProjectedMetricTests {
+    /// Those that rows are kept for.
+    private static let metrics = Metric.allCases.filter(\.isProjected)
+
+    /// A question about anything at all.
+    private func question(_ random: inout SplitMix64, at position: Position) -> MetricQuestion {
+        let metric = Self.metrics[random.below(Self.metrics.count)]
+        let start = at("2024-12-15").adding(milliseconds: Int64(random.below(400 * 86_400)) * 1_000)
+        let length = Int64([1, 7, 30, 90][random.below(4)])
+        let count = random.once(in: 2) ? 1 : 1 + random.below(40)
+        let isCut = count > 1
+        let buckets = (0..<count).map { number in
+            let from = start.adding(days: Int64(number) * length)
+            let until = metric.taking == .at ? from : from.adding(days: length)
+            return MetricQuestion.Bucket(
+                label: isCut ? "\(1_000 + number)" : nil, window: from..<until)
+        }
+        var dimensions: [Dimension] = isCut ? [.day] : []
+        for dimension in Dimension.allCases
+        where !dimension.isTime && random.once(in: 4)
+            && (dimension != .reason || metric == .churned)
+        {
+            dimensions.append(dimension)
+        }
+        var question = MetricQuestion(
+            metric, buckets: buckets, by: dimensions,
+            knownAt: at("2024-12-15").adding(days: Int64(random.below(500))), position: position)
+        question.basis = random.once(in: 2) ? .restated : .asTransacted
+        question.profile = random.once(in: 2) ? .revenuecat : .calendar
+        question.environment = random.once(in: 8) ? .sandbox : .production
+        question.app = random.once(in: 4) ? "com.example.app" : nil
+        return question
+    }
+
+    /// Asks so many random questions both ways.
+    private func compare(
+        _ ledger: RecordedLedger, _ count: Int, _ random: inout SplitMix64,
+        _ position: (inout SplitMix64) -> Position
+    ) async throws {
+        for _ in 0..<count {
+            let question = question(&random, at: position(&random))
+            let projected = try await ledger.metrics.measureProjected(question)
+            let folded = try await ledger.metrics.measureRecord(question)
+            let told = "\(question.metric) by \(question.dimensions), \(question.buckets.count) "
+                + "from \(question.buckets[0].window), \(question.basis), \(question.profile), "
+                + "\(question.environment), app \(question.app ?? "any") at \(question.position)"
+            #expect(projected?.finished() == folded.finished(), "\(told)")
+            #expect(projected?.completeness == folded.completeness, "\(told)")
+            #expect(projected?.identities == folded.identities, "\(told)")
+            #expect(projected?.blips == folded.blips, "\(told)")
+        }
+    }
+
+    private func lives(_ range: Range<Int64>, seed: UInt64) -> [[Observation]] {
+        range.map { variedLife(seed &* 7_919 &+ UInt64($0), line: $0) }
+    }
+
+    @Test("is what the fold of the whole record is, level, behind, and at positions long gone")
+    func equalsFold() async throws {
+        try await RecordedLedger.run { ledger in
+            for content in testSettingsContents { try await ledger.set(content) }
+            let count = Int64(cases(150, long: 200_000))
+            var random = SplitMix64(seed: 4_711)
+            try await ledger.following {
+                try await ledger.record(lives(1..<count, seed: 1))
+            }
+            let level = try await ledger.head()
+            try await compare(ledger, 50, &random) { _ in level }
+            // What is told later is not projected yet.
+            try await ledger.record(lives(count - 40..<count + 40, seed: 2))
+            let head = try await ledger.head()
+            try await compare(ledger, 25, &random) { _ in head }
+            try await ledger.following()
+            try await compare(ledger, 25, &random) { _ in head }
+            let settings = Int64(testSettingsContents.count)
+            let oldest = max(settings, head.number - 10_000)
+            try await compare(ledger, 50, &random) { random in
+                Position(oldest + Int64(random.below(Int(head.number - oldest))))
+            }
+        }
+    }
+
+    @Test("rests on rows that a rebuild makes as well")
+    func rebuilt() async throws {
+        try await RecordedLedger.run { ledger in
+            for content in testSettingsContents { try await ledger.set(content) }
+            try await ledger.following {
+                // Arriving in pieces, so that rows change and vanish.
+                for round in 0..<4 {
+                    try await ledger.record(lives(1..<120, seed: UInt64(round)))
+                }
+            }
+            for projection in [PeriodsProjection(), MetricsProjection()] as [any Projection] {
+                try await ledger.following([projection]) {
+                    let verified = try await ledger.rebuild(projection).verify()
+                    #expect(verified.isEqual == true)
+                    let replaced = try await ledger.rebuild(projection).replace()
+                    #expect(replaced.isEqual == true)
+                }
+            }
+            #expect(try await ledger.number("select count(*) from projection.period") > 500)
+            #expect(try await ledger.number("select count(*) from projection.coverage") > 500)
+            #expect(try await ledger.number("select count(*) from projection.movement") > 500)
+        }
+    }
+}

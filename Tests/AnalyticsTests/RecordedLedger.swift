@@ -1,0 +1,198 @@
+import Analytics
+import Diagnostics
+import Domain
+import EventLoop
+import Ledger
+import Postgres
+import Projecting
+import TestLives
+import TestSupport
+import Testing
+
+/// A ledger in a database of its own, the lives that it records, and its projections.
+struct RecordedLedger: Sendable {
+    let address: String
+    let loop: EventLoop
+    let pool: ConnectionPool
+    let writer: Writer
+
+    var reader: LedgerReader { LedgerReader(pool) }
+    /// Answers from projections where it can.
+    var metrics: MetricReader { MetricReader(reader, projected: pool) }
+
+    /// Runs a test on a fresh ledger that has the tests' settings.
+    static func run(_ body: (RecordedLedger) async throws -> Void) async throws {
+        let address = try await TestCluster.freshDatabase()
+        let session = try await BlockingConnection.open(address)
+        _ = try await Migrator(session).migrate()
+        await session.close()
+        let loop = EventLoop(name: "metrics")
+        defer { loop.stop() }
+        let pool = ConnectionPool(
+            ConnectionPool.Settings(
+                connectionString: address, access: .readWrite, options: Migrator.sessionOptions),
+            on: loop)
+        await pool.start()
+        try await pool.waitUntilAvailable(within: .seconds(20))
+        let writer = Writer(
+            on: loop, limits: Writer.Limits(),
+            connect: { () async throws(PostgresError) -> Connection in
+                try await Connection.open(
+                    address, on: loop, options: Migrator.sessionOptions, within: .seconds(30))
+            }, clock: { at("2026-01-01") }, draw: { CustomerNumber(.random(in: 1 ... .max)) },
+            onAppend: { _, _ in })
+        let ledger = RecordedLedger(address: address, loop: loop, pool: pool, writer: writer)
+        do {
+            try await body(ledger)
+            await writer.close()
+            await pool.close()
+        } catch {
+            await writer.close()
+            await pool.close()
+            throw error
+        }
+    }
+
+    /// Appends settings.
+    func set(_ content: Event.Content) async throws {
+        _ = try await writer.append(
+            Proposal(streams: { _ in [.settings] }) { known in
+                let next = known.subscription(.settings).revision + 1
+                return .append([
+                    Event(
+                        kind: .settingsChanged, stream: .settings, key: "settings/\(next)",
+                        occurredAt: at("2025-01-01"), observedAt: at("2025-01-01"),
+                        source: .command, content: content)
+                ])
+            })
+    }
+
+    /// Appends lives, many at a time, each in its order.
+    func record(_ lives: [[Observation]]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, life) in lives.enumerated() {
+                if number >= 64 { try await group.next() }
+                group.addTask { for observation in life { try await record(observation) } }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Appends what an observation teaches.
+    func record(_ observation: Observation) async throws {
+        let statement = observation.transaction?.content
+        let original =
+            statement?.original ?? observation.renewal?.content.original
+            ?? observation.notice?.original
+        guard let original else { return }
+        let stream = StreamID.line(statement?.environment ?? .production, original)
+        _ = try await writer.append(
+            Proposal(streams: { _ in [stream] }) { known in
+                .append(decide(observation, given: known.subscription(stream)))
+            })
+    }
+
+    /// How far the record goes.
+    func head() async throws -> Position { try await reader.head().position }
+
+    /// Keeps projections level while a body runs, and waits until they are before it ends.
+    func following(
+        _ projections: [any Projection] = [PeriodsProjection(), MetricsProjection()],
+        _ body: () async throws -> Void = {}
+    ) async throws {
+        let tasks = projections.map { projection in
+            let projector = Projector(
+                projection, reader: reader, pool: pool, on: loop,
+                name: "\(UInt64.random(in: 0 ... .max))",
+                gauges: Projector.Gauges(MetricRegistry(), projection: projection.name),
+                clock: { at("2026-01-01") })
+            return Task { await projector.run() }
+        }
+        do {
+            try await body()
+            for projection in projections { try await level(projection) }
+        } catch {
+            for task in tasks { task.cancel() }
+            throw error
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    private func level(_ projection: any Projection) async throws {
+        let head = try await head()
+        let deadline = ContinuousClock.now + .seconds(600)
+        while try await status(projection).position < head {
+            guard ContinuousClock.now < deadline else {
+                Issue.record("\(projection.name) does not come level")
+                return
+            }
+            try await loop.sleep(for: .milliseconds(2))
+        }
+    }
+
+    /// How a projection stands.
+    func status(_ projection: any Projection) async throws -> ProjectionStatus {
+        try await ProjectionRegistry(pool).status(of: projection.name)
+    }
+
+    /// What builds a projection anew.
+    func rebuild(_ projection: any Projection) -> Rebuild {
+        let address = address
+        return Rebuild(
+            projection, pool: pool, reader: reader,
+            resources: Rebuild.Resources(
+                workers: 2, memoryMiB: 64,
+                connect: { () async throws(PostgresError) in
+                    try await BlockingConnection.open(
+                        address, options: Migrator.sessionOptions, name: "rebuild")
+                }), runner: "test", clock: { at("2026-01-01") })
+    }
+
+    /// One number that the database answers.
+    func number(_ sql: String) async throws -> Int64 { try await pool.query(sql).only().int8(0) }
+}
+
+/// The settings that the tests of lives use, as the record holds them.
+let testSettingsContents: [Event.Content] = {
+    func plan(_ plan: String, _ level: Int64) -> Product {
+        Product(kind: "autoRenewable", group: "G1", level: level, plan: plan)
+    }
+    return [
+        .catalog(
+            CatalogChange(products: [
+                "plus.monthly": plan("P1M", 1), "pro.monthly": plan("P1M", 2),
+                "pro.weekly": plan("P1W", 2), "basic.yearly": plan("P1Y", 3),
+            ])), .settings(SettingsChange(graceDays: ["com.example.app": 16])),
+    ]
+}()
+
+/// A random life whose line has a currency, an app, prices and a country of its own.
+func variedLife(_ seed: UInt64, line: Int64) -> [Observation] {
+    var random = SplitMix64(seed: seed)
+    let life = RandomLife(seed: random.next(), line: line)
+    let currency = ["USD", "EUR", nil][random.below(3)]
+    let isOtherApp = random.once(in: 5)
+    let prices: [Int64] = [9_990, 4_990, 1_000, 59_990]
+    let country = ["USA", "DEU", nil][random.below(3)]
+    let isSandbox = random.once(in: 12)
+    return life.observations.compactMap { observation in
+        var varied = observation
+        if isSandbox {
+            // Renewal infos and notices name their world as well; only purchases are kept here.
+            varied.renewal = nil
+            varied.notice = nil
+            guard varied.transaction != nil else { return nil }
+            varied.transaction?.content.environment = .sandbox
+        }
+        guard let said = varied.transaction?.content else { return varied }
+        if let price = said.priceMilliunits, price > 0 {
+            let day = said.purchasedAt.milliseconds / 86_400_000
+            varied.transaction?.content.priceMilliunits = prices[Int(day % 4)]
+        }
+        varied.transaction?.content.currency = random.once(in: 9) ? "GBP" : currency
+        varied.transaction?.content.storefront = country
+        if isOtherApp { varied.transaction?.content.bundle = "com.example.other" }
+        return varied
+    }
+}
