@@ -49,7 +49,8 @@ struct ProjectedMetricTests {
             let question = question(&random, at: position(&random))
             let projected = try await ledger.metrics.measureProjected(question)
             let folded = try await ledger.metrics.measureRecord(question)
-            let told = "\(question.metric) by \(question.dimensions), \(question.buckets.count) "
+            let told =
+                "\(question.metric) by \(question.dimensions), \(question.buckets.count) "
                 + "from \(question.buckets[0].window), \(question.basis), \(question.profile), "
                 + "\(question.environment), app \(question.app ?? "any") at \(question.position)"
             #expect(projected?.finished() == folded.finished(), "\(told)")
