@@ -28,16 +28,10 @@ struct ReportTests {
         for row in try await ledger.metrics.measureRecord(question).finished() {
             let parts = row.key.members.filter { $0.name != "app" }.map { $0.value ?? "-" }
             let key = parts.joined(separator: "/")
-            let values: [Int64] = row.values.filter { $0.name != "fx" }.map {
-                switch $0.number {
-                case .whole(let number), .millionths(let number): number
-                case .null: -1
-                }
-            }
             // Functions tell lines by the line's app, the interface by the period's.
-            for (place, value) in values.enumerated() {
-                if rows[key] == nil { rows[key] = Array(repeating: 0, count: values.count) }
-                rows[key]?[place] = (rows[key]?[place] ?? 0) + value
+            let before = rows[key] ?? Array(repeating: 0, count: row.values.count)
+            rows[key] = zip(before, row.values).map { sum, value in
+                if case .whole(let number) = value.number { (sum ?? 0) + number } else { nil }
             }
         }
         return rows.filter { $0.value.contains { $0 != 0 } }
