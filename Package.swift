@@ -39,7 +39,8 @@ let package = Package(
             resources: [
                 .embedInCode("0001_ledger.sql"), .embedInCode("0002_asking.sql"),
                 .embedInCode("0003_generations.sql"), .embedInCode("0004_delivery.sql"),
-                .embedInCode("0005_analytics.sql"),
+                .embedInCode("0005_analytics.sql"), .embedInCode("0006_report.sql"),
+                .embedInCode("0007_states.sql"), .embedInCode("0008_flows.sql"),
             ],
             swiftSettings: strict),
 

@@ -1,13 +1,13 @@
 -- 0005_analytics
--- What:     periods, what lines count as and what happened to them, as projections; the context that
---           a generation's rows were made in.
+-- What:     periods, what lines count as and what happened to them, as projections; the context
+--           that a generation's rows were made in.
 -- Why:      metrics are sums over rows, not folds of the whole record.
 -- Locks:    projection.generation and projection.build, while columns with a constant are added.
 -- Undo:     drop table projection.period, projection.coverage, projection.movement;
 --           alter table projection.generation drop column context, drop column context_since;
 --           alter table projection.build drop column context;
 --           delete from projection.generation where projection in ('periods', 'metrics').
--- Breaking: no; a daemon built before this migration runs on, and leaves the new tables as they are.
+-- Breaking: no; a daemon built before this migration runs on, and leaves the new tables alone.
 
 alter table projection.generation
     add column context bigint not null default 0,
@@ -144,7 +144,8 @@ comment on column projection.movement.known_from is
     'It is so by instants of knowledge from this one on, and before known_until.';
 comment on column projection.movement.marks is
     'Bits: 0 first paid after a trial, 1 as introduction, 2 directly, 3 renewed, 4 bought again, '
-    '5 upgraded, 6 downgraded, 7 crossgraded, 8 credit unknown, 9 recovered in grace, 10 after a gap, '
+    '5 upgraded, 6 downgraded, 7 crossgraded, 8 credit unknown, 9 recovered in grace, '
+    '10 after a gap, '
     '11 first trial, 12 trial, 13 converts, 14 pending, 15 abandoned, 16 converts late, '
     '17 converted then, 18 lapsed then, 19 grace entered, 20 lost in retry, 21 preference changed, '
     '22 extended, 23 paid, 24 refunded, 25 reversed, 26 taken out, 27 refundable, 28 that was '

@@ -15,6 +15,9 @@ public struct Migration: Sendable {
             number: 3, name: "0003_generations", bytes: PackageResources._003_generations_sql),
         Migration(number: 4, name: "0004_delivery", bytes: PackageResources._004_delivery_sql),
         Migration(number: 5, name: "0005_analytics", bytes: PackageResources._005_analytics_sql),
+        Migration(number: 6, name: "0006_report", bytes: PackageResources._006_report_sql),
+        Migration(number: 7, name: "0007_states", bytes: PackageResources._007_states_sql),
+        Migration(number: 8, name: "0008_flows", bytes: PackageResources._008_flows_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

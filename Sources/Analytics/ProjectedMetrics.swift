@@ -20,7 +20,7 @@ struct ProjectedMetrics: Sendable {
     private static let preparation = [
         "set transaction isolation level repeatable read, read only",
         "set local enable_seqscan = on", "set local enable_hashjoin = on",
-        "set local enable_mergejoin = on", "set local work_mem = '64MB'",
+        "set local enable_sort = off", "set local work_mem = '64MB'",
         "set local plan_cache_mode = force_custom_plan",
     ].map { Statement($0) }
 

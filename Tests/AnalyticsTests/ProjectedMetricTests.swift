@@ -112,4 +112,42 @@ struct ProjectedMetricTests {
             #expect(try await ledger.number("select count(*) from projection.movement") > 500)
         }
     }
+
+    @Test("goes by the settings known at its position, and is rebuilt when they change rows")
+    func settings() async throws {
+        try await RecordedLedger.run { ledger in
+            for content in testSettingsContents { try await ledger.set(content) }
+            try await ledger.following { try await ledger.record(lives(1..<60, seed: 3)) }
+            let before = try await ledger.head()
+            var random = SplitMix64(seed: 5)
+            guard case .catalog(let catalog) = testSettingsContents[0] else { return }
+            var more = catalog
+            more.products["other.product"] = Product(kind: "autoRenewable", plan: "P1M")
+            // A product that nobody has bought changes no row.
+            try await ledger.set(.catalog(more))
+            try await ledger.following()
+            try await compare(ledger, 15, &random) { _ in before }
+            let second = try await ledger.head()
+            try await compare(ledger, 15, &random) { _ in second }
+            // One whose plan becomes another does: until it is rebuilt the record answers.
+            more.products["pro.monthly"]?.plan = "P1Y"
+            try await ledger.set(.catalog(more))
+            try await ledger.following()
+            let third = try await ledger.head()
+            let question = MetricQuestion(
+                .mrr, buckets: [MetricQuestion.Bucket(window: at("2025-03-01")..<at("2025-03-01"))],
+                knownAt: at("2026-01-01"), position: third)
+            #expect(try await ledger.metrics.measureProjected(question) == nil)
+            try await compare(ledger, 5, &random) { _ in second }
+            for projection in [PeriodsProjection(), MetricsProjection()] as [any Projection] {
+                #expect(try await ledger.status(projection).isRebuilding)
+                try await ledger.following([projection]) {
+                    _ = try await ledger.rebuild(projection).replace()
+                }
+            }
+            try await ledger.following()
+            try await compare(ledger, 15, &random) { _ in third }
+            #expect(try await ledger.metrics.measureProjected(question) != nil)
+        }
+    }
 }

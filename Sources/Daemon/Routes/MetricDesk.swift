@@ -11,7 +11,7 @@ struct MetricDesk: Sendable {
 
     init(_ ground: Ground) {
         reader = ground.reader
-        metrics = MetricReader(ground.reader, projected: ground.readPool)
+        metrics = MetricReader(ground.reader, projected: ground.measuringPool)
         quality = QualityReader(ground.readPool)
     }
 

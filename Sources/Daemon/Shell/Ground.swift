@@ -17,8 +17,11 @@ struct Ground: Sendable {
     let outer: EventLoop
     /// The loop of the record: the writer and the projectors.
     let inner: EventLoop
+    /// The loop of numbers: their projectors and sums, which take their time.
+    let measuring: EventLoop
     let readPool: ConnectionPool
     let writePool: ConnectionPool
+    let measuringPool: ConnectionPool
     let reader: LedgerReader
     let answers: AnswerReader
     let keys: APIKeys
@@ -112,14 +115,21 @@ struct Ground: Sendable {
             ConnectionPool.Settings(
                 connectionString: address, options: Migrator.sessionOptions, size: 2,
                 limit: .seconds(30)), on: inner)
+        measuring = EventLoop(name: "measuring")
+        measuringPool = ConnectionPool(
+            ConnectionPool.Settings(
+                connectionString: address, options: Migrator.sessionOptions, size: 2,
+                limit: .seconds(30)), on: measuring)
         reader = LedgerReader(readPool)
         answers = AnswerReader(readPool)
         keys = APIKeys(writePool)
         await readPool.start()
         await writePool.start()
+        await measuringPool.start()
         do throws(PostgresError) {
             try await readPool.waitUntilAvailable(within: .seconds(30))
             try await writePool.waitUntilAvailable(within: .seconds(30))
+            try await measuringPool.waitUntilAvailable(within: .seconds(30))
         } catch {
             throw .database(error)
         }
@@ -150,6 +160,7 @@ struct Ground: Sendable {
     func close() async {
         await readPool.close()
         await writePool.close()
+        await measuringPool.close()
         cluster?.release()
     }
 }

@@ -8,9 +8,11 @@ import Projecting
 
 /// The projections that there are.
 enum Projections {
-    static let all: [any Projection] = [
-        LinesProjection(), HoldingsProjection(), PeriodsProjection(), MetricsProjection(),
-    ]
+    static let all = answering + measuring
+    /// Those that answers about customers rest on: they are woken, and appends wait for them.
+    static let answering: [any Projection] = [LinesProjection(), HoldingsProjection()]
+    /// Those that numbers rest on. They may be behind: what they lack is measured from the record.
+    static let measuring: [any Projection] = [PeriodsProjection(), MetricsProjection()]
 
     /// The projection of a name.
     static func named(_ name: String) -> (any Projection)? { all.first { $0.name == name } }
@@ -35,8 +37,14 @@ extension Ground {
     func following(_ projections: [any Projection]) -> Following {
         Following(
             tasks: projections.map { projection in
-                let projector = projector(projection, MetricRegistry(), Checkpoints())
-                return Task(executorPreference: inner) { await projector.run() }
+                let isMeasuring = Projections.measuring.contains { $0.name == projection.name }
+                let projector =
+                    isMeasuring
+                    ? measuringProjector(projection, MetricRegistry())
+                    : projector(projection, MetricRegistry(), Checkpoints())
+                return Task(executorPreference: isMeasuring ? measuring : inner) {
+                    await projector.run()
+                }
             })
     }
 
@@ -50,6 +58,15 @@ extension Ground {
             name: UUID().uuidString,
             gauges: Projector.Gauges(metrics, projection: projection.name),
             checkpoints: checkpoints, onFlip: onFlip, clock: { SystemClock.now })
+    }
+
+    /// What keeps a projection of numbers level, in nobody's way.
+    func measuringProjector(_ projection: any Projection, _ metrics: MetricRegistry) -> Projector {
+        Projector(
+            projection, reader: LedgerReader(measuringPool), pool: measuringPool, on: measuring,
+            name: UUID().uuidString,
+            gauges: Projector.Gauges(metrics, projection: projection.name),
+            clock: { SystemClock.now })
     }
 
     /// What builds a projection anew.

@@ -39,6 +39,7 @@ struct Service: Sendable {
         let metrics = MetricRegistry()
         let checkpoints = Checkpoints()
         let projectors = projectors(ground, metrics, checkpoints)
+        let measuring = Projections.measuring.map { ground.measuringProjector($0, metrics) }
         let outgoing = try Outgoing(ground, metrics, ending)
         let appended = metrics.counter(
             "subledger_appended_entries_total", help: "Entries appended here.")
@@ -83,7 +84,10 @@ struct Service: Sendable {
                 projectors: projectors, outgoing: outgoing,
                 following: projectors.map { projector in
                     Task(executorPreference: ground.inner) { await projector.run() }
-                } + outgoing.start(),
+                }
+                    + measuring.map { projector in
+                        Task(executorPreference: ground.measuring) { await projector.run() }
+                    } + outgoing.start(),
                 // On no loop: folding the whole record must not keep requests waiting.
                 rebuilding: Task {
                     await Rebuilder(Projections.all.map { ground.rebuild($0) }).run()
@@ -112,7 +116,7 @@ struct Service: Sendable {
     private static func projectors(
         _ ground: Ground, _ metrics: MetricRegistry, _ checkpoints: Checkpoints
     ) -> [Projector] {
-        Projections.all.map { projection in
+        Projections.answering.map { projection in
             ground.projector(
                 projection, metrics, checkpoints, onFlip: { ground.answers.forget() })
         }
