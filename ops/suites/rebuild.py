@@ -24,7 +24,7 @@ from load import Load
 from signer import BUNDLE, MONTH, Life, Store
 from suite import Suite
 
-PROJECTIONS = ("subscriptions", "entitlements")
+PROJECTIONS = ("subscriptions", "entitlements", "periods", "metrics")
 READERS, WRITERS = 32, 8
 PERIODS = 12
 ENTRIES_OF_A_PERIOD = 3

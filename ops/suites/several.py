@@ -176,7 +176,7 @@ class Several:
         report.equal(
             "every purchase is told", sorted(e["position"] for e in bought),
             sorted(e["position"] for e in told if e["kind"] == "purchased"))
-        for name in ("subscriptions", "entitlements"):
+        for name in ("subscriptions", "entitlements", "periods", "metrics"):
             result = self.daemons[0].command("projections", "verify", name)
             report.equal(f"{name} are what the record says", result.returncode, 0)
         report.equal("the chain holds", self.daemons[0].command("verify").returncode, 0)
