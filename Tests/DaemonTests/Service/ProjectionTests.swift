@@ -37,9 +37,9 @@ struct ProjectionTests {
             #expect(list.status == 200)
             #expect(
                 list["projections"]?.elements?.compactMap { $0["name"]?.text }
-                    == ["subscriptions", "entitlements"])
+                    == ["subscriptions", "entitlements", "periods", "metrics"])
             let before = try await service.pro("u_1003", at: "2026-01-15T00:00:00.000Z")
-            for name in ["subscriptions", "entitlements"] {
+            for name in ["subscriptions", "entitlements", "periods", "metrics"] {
                 let asked = try await service.ask("POST", "/v1/projections/\(name)/rebuild")
                 #expect(asked.status == 202)
                 let generation = try #require(asked["generation"]?.integer)
