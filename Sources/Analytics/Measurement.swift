@@ -59,8 +59,12 @@ public struct Measurement: Sendable {
         to member: String = "value", amount: Int64 = 1, times fraction: Fraction = .one,
         reason: String? = nil
     ) {
-        let sum = ExactSum(amount, times: fraction)
-        add(line, period, bucket, to: member, sum: sum, reason: reason)
+        guard traces == nil, contributions == nil else {
+            let sum = ExactSum(amount, times: fraction)
+            return add(line, period, bucket, to: member, sum: sum, reason: reason)
+        }
+        let key = key(line, period, bucket, reason: reason)
+        rows[key, default: [:]][member, default: ExactSum()].add(amount, times: fraction)
     }
 
     /// Adds a sum to a member of the row that a period belongs to, or takes it away.

@@ -66,6 +66,26 @@ public enum Metric: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// The names of the parameters that say when it is asked about, and how.
+    public var takes: [String] {
+        (taking == .at ? ["at"] : ["from", "to"]) + (hasBasis ? ["basis"] : [])
+            + (usualDays == nil ? [] : ["days"])
+    }
+
+    /// The names of further parameters that mean something to it and not to every metric.
+    public var options: [String] {
+        let isMonthly = [.mrr, .arr, .mrrMovement].contains(self)
+        return (isMoney ? ["currency"] : []) + (hasBlips ? ["gross"] : [])
+            + (isMonthly ? ["profile"] : [])
+    }
+
+    private var hasBasis: Bool {
+        switch self {
+        case .revenue, .arpu, .arppu, .realisedLTV, .cohortExplorer: true
+        default: false
+        }
+    }
+
     /// Whether it is money, which is told per currency.
     public var isMoney: Bool {
         switch self {

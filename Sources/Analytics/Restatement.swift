@@ -55,27 +55,31 @@ extension MetricReader {
     ///
     /// - Parameters:
     ///   - question: as it is asked now.
-    ///   - then: the same at the earlier position.
+    ///   - earlier: the same at the earlier position.
     /// - Returns: the cells in the order of rows, and both measurements.
-    public func restatements(of question: MetricQuestion, since then: MetricQuestion)
+    public func restatements(of question: MetricQuestion, since earlier: MetricQuestion)
         async throws(LedgerError) -> (cells: [Restatement], now: Measurement, then: Measurement)?
     {
-        let news = try await news(question, since: then.position)
+        let news = try await news(question, since: earlier.position)
         guard news.isWhole else { return nil }
         let streams = Set(news.lines.keys)
-        var now = try await measureRecord(question) {
-            $0.contributions = Contributions(of: streams)
-        }
         // Only what lines with news add can differ, unless something decides all of them.
         let isPartial =
             news.general.isEmpty && !question.metric.needsPeople
             && !question.metric.dependsOnKnowledge
-        var before = try await measureRecord(then, only: isPartial ? Array(streams) : nil) {
+        let lines = isPartial ? streams.sorted() : nil
+        let mine = try await measureRecord(question, only: lines) {
             $0.contributions = Contributions(of: streams)
         }
-        if isPartial { before.complete(with: now) }
-        let cells = Restatement.between(&before, &now, news)
-        return (cells, now, before)
+        var then = try await measureRecord(earlier, only: lines) {
+            $0.contributions = Contributions(of: streams)
+        }
+        let now = isPartial ? try await measure(question) : mine
+        if isPartial { then.merge(now.rows(without: mine)) }
+        let facts = Changes(
+            now: mine.contributions?.found ?? [:], then: then.contributions?.found ?? [:],
+            news: news, isCumulated: question.metric == .realisedLTV)
+        return (Restatement.between(then, now, facts), now, then)
     }
 
     private func news(_ question: MetricQuestion, since then: Position)
@@ -121,25 +125,60 @@ extension MetricQuestion {
 }
 
 extension Measurement {
-    /// Adds, to a measurement of lines with news alone, what all other lines add to a later one.
-    mutating func complete(with later: Measurement) {
-        var rest = later.rows
-        for cells in (later.contributions?.found ?? [:]).values {
+    /// The sums of all lines but those whose contributions another measurement knows.
+    fileprivate func rows(without others: Measurement) -> [RowKey: [String: ExactSum]] {
+        var rest = rows
+        for cells in (others.contributions?.found ?? [:]).values {
             for (key, members) in cells {
                 for (member, sum) in members { rest[key]?[member]?.add(sum, sign: -1) }
             }
         }
-        merge(rest)
+        return rest
+    }
+}
+
+/// What lines with news add to each cell, now and then.
+private struct Changes {
+    let now: [StreamID: [RowKey: [String: ExactSum]]]
+    let then: [StreamID: [RowKey: [String: ExactSum]]]
+    let news: News
+
+    /// Whether a row has also what was added to those of lower ages.
+    let isCumulated: Bool
+
+    private func sums(_ cells: [RowKey: [String: ExactSum]]?, of key: RowKey)
+        -> [RowKey: [String: ExactSum]]
+    {
+        (cells ?? [:]).filter { $0.key == key || (isCumulated && $0.key.isYounger(than: key)) }
+    }
+
+    /// What was recorded on lines that add something else to a row than before, and on all lines.
+    func facts(of key: RowKey) -> [Restatement.Fact] {
+        let changed = news.lines.keys.filter { line in
+            sums(now[line], of: key) != sums(then[line], of: key)
+        }
+        return (changed.flatMap { news.lines[$0] ?? [] } + news.general)
+            .sorted { $0.position < $1.position }
+    }
+}
+
+extension RowKey {
+    /// Whether it is the same row at a lower age.
+    fileprivate func isYounger(than other: RowKey) -> Bool {
+        var (mine, others) = (self, other)
+        let age = mine.parts.removeValue(forKey: .age).flatMap { $0 }.flatMap { Int64($0) }
+        let limit = others.parts.removeValue(forKey: .age).flatMap { $0 }.flatMap { Int64($0) }
+        guard let age, let limit else { return false }
+        return mine == others && age < limit
     }
 }
 
 extension Restatement {
     fileprivate static func between(
-        _ before: inout Measurement, _ now: inout Measurement, _ news: News
+        _ then: Measurement, _ now: Measurement, _ changed: Changes
     ) -> [Restatement] {
-        let was = Dictionary(uniqueKeysWithValues: before.finished().map { ($0.key, $0) })
+        let was = Dictionary(uniqueKeysWithValues: then.finished().map { ($0.key, $0) })
         let rows = Dictionary(uniqueKeysWithValues: now.finished().map { ($0.key, $0) })
-        let (mine, others) = (now.contributions?.found ?? [:], before.contributions?.found ?? [:])
         var cells: [Restatement] = []
         for key in Set(was.keys).union(rows.keys).sorted() {
             let nothing = MetricRow(key: key, values: now.question.values([:]))
@@ -148,9 +187,7 @@ extension Restatement {
                 Change(member: $0.name, was: $0.number, is: $1.number)
             }
             guard !changes.isEmpty else { continue }
-            let changed = news.lines.keys.filter { mine[$0]?[key] != others[$0]?[key] }
-            let facts = (changed.flatMap { news.lines[$0] ?? [] } + news.general)
-                .sorted { $0.position < $1.position }
+            let facts = changed.facts(of: key)
             cells.append(
                 Restatement(
                     key: key, changes: changes, facts: Array(facts.prefix(mostFacts)),

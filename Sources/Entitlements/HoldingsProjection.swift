@@ -39,6 +39,7 @@ public struct HoldingsProjection: Projection {
 /// The customers that a line's entries name, whatever else they say.
 private struct HolderFold: StreamFold {
     static let needsHistory = false
+    static let readsContent = false
 
     private let stream: StreamID
     private var holders: [CustomerNumber: Position] = [:]

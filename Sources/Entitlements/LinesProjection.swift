@@ -36,14 +36,9 @@ public struct LinesProjection: Projection {
 struct LineFold: StreamFold {
     static let needsHistory = true
 
-    private struct Transaction: Hashable {
-        let environment: String
-        let id: String
-        let original: String
-    }
-
     private var subscription: Subscription
-    private var transactions: [Transaction: Position] = [:]
+    /// Where each id was first named. A statement's environment and original id are its stream's.
+    private var transactions: [String: Position] = [:]
 
     init(_ stream: StreamID) { subscription = Subscription(stream) }
 
@@ -52,30 +47,29 @@ struct LineFold: StreamFold {
     mutating func apply(_ entry: Entry) {
         subscription.apply(entry)
         if case .transaction(let statement) = entry.event.content {
-            let named = Transaction(
-                environment: statement.environment.name, id: statement.transaction,
-                original: statement.original)
-            transactions[named] = min(transactions[named] ?? entry.position, entry.position)
+            let id = statement.transaction
+            let earlier = transactions.updateValue(entry.position, forKey: id)
+            if let earlier, earlier < entry.position { transactions[id] = earlier }
         }
     }
 
     func addRows(since position: Position, to rows: inout ProjectedRows) {
         let line = subscription.line()
+        let (environment, original) = (Parameter.text(line.environment.name), line.original)
         rows.add(
             to: LinesProjection.lines,
             [
                 .int2(Int16(Bucket.of(line.stream))), .text(line.stream.name),
-                .int8(line.position.number), .text(line.environment.name), .text(line.original),
-                .text(ifAny: line.bundle), .text(ifAny: line.group),
-                .json(String(decoding: line.state.canonicalBytes(), as: UTF8.self)),
+                .int8(line.position.number), environment, .text(original),
+                .text(ifAny: line.bundle), .text(ifAny: line.group), .json(line.state),
                 .text(ifAny: haltedAt.map { "entry \($0) cannot be read" }),
                 .text(ifAny: line.doubt?.kind.rawValue),
-                line.doubt.map { .int8($0.from.milliseconds) } ?? .null,
+                .int8(ifAny: line.doubt?.from.milliseconds),
             ])
-        for (named, place) in transactions where place > position {
+        for (id, place) in transactions where place > position {
             rows.add(
                 to: LinesProjection.transactions,
-                [.text(named.environment), .text(named.id), .text(named.original)])
+                [environment, .text(id), .text(original)])
         }
     }
 }

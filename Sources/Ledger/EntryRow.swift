@@ -59,7 +59,8 @@ struct EntryRow: Sendable {
         do throws(PostgresError) {
             let position = Position(try row.int8(0))
             let content =
-                readsContent ? try content(try row.bytes(13), at: position) : .unreadable(position)
+                readsContent
+                ? content(try row.bytes(13)[...], at: position) : .unreadable(position)
             let event = Event(
                 kind: Kind(try row.text(3)), stream: StreamID(name: try row.text(1)),
                 key: try row.text(4),
@@ -80,9 +81,7 @@ struct EntryRow: Sendable {
     }
 
     /// What a body says; one that cannot be read says nothing here, and halts its fold.
-    private static func content(_ body: [UInt8], at position: Position) throws(PostgresError)
-        -> Event.Content
-    {
+    static func content(_ body: ArraySlice<UInt8>, at position: Position) -> Event.Content {
         guard let json = try? JSON.parse(body), let content = try? Event.Content(body: json) else {
             return .unreadable(position)
         }

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Writes values in PostgreSQL's binary format, one after another, into one buffer.
 ///
 /// - Source: PostgreSQL, the `…send` functions of each type and `array_send`.
@@ -16,9 +18,8 @@ struct BinaryEncoder {
     mutating func append(raw: some Sequence<UInt8>) { bytes.append(contentsOf: raw) }
 
     mutating func append(text: String) throws(ContainsNUL) {
-        let start = bytes.count
+        guard !text.containsNUL else { throw ContainsNUL() }
         bytes.append(contentsOf: text.utf8)
-        guard !bytes[start...].contains(0) else { throw ContainsNUL() }
     }
 
     /// Writes the value without its length; nothing for NULL.
@@ -60,13 +61,22 @@ struct BinaryEncoder {
 
     /// Writes the value behind its length, which is -1 for NULL.
     mutating func appendWithLength(_ parameter: Parameter) throws(ContainsNUL) {
-        let start = bytes.count
-        append(Int32(-1))
-        guard parameter != .null else { return }
-        try append(parameter)
-        let length = Int32(bytes.count - start - 4).bigEndian
-        withUnsafeBytes(of: length) { raw in
-            for (offset, byte) in raw.enumerated() { bytes[start + offset] = byte }
+        switch parameter {
+        case .null: append(Int32(-1))
+        case .int8(let value):
+            append(Int32(8))
+            append(value)
+        case .text(let value), .json(let value):
+            append(Int32(value.utf8.count))
+            try append(text: value)
+        default:
+            let start = bytes.count
+            append(Int32(-1))
+            try append(parameter)
+            let length = Int32(bytes.count - start - 4).bigEndian
+            withUnsafeBytes(of: length) { raw in
+                for (offset, byte) in raw.enumerated() { bytes[start + offset] = byte }
+            }
         }
     }
 
@@ -172,5 +182,14 @@ struct EncodedParameters: Sendable {
                 }
             }
         }
+    }
+}
+
+extension String {
+    /// Whether it contains a NUL character, which no text of the database does.
+    public var containsNUL: Bool {
+        utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
+        } ?? utf8.contains(0)
     }
 }

@@ -49,6 +49,34 @@ extension BlockingConnection {
         }
     }
 
+    /// Begins `copy … to stdout`; until `copyOut` has given the last bytes the session takes
+    /// nothing else.
+    public func beginCopyOut(_ sql: String) throws(PostgresError) {
+        try using { (session) throws(PostgresError) in
+            try session.begin(sql, expecting: PGRES_COPY_OUT, patience: patience)
+        }
+    }
+
+    /// The next bytes of the copy that was begun, and whether they are its last.
+    ///
+    /// - Parameter size: how many bytes are waited for, unless it ends before.
+    /// - Shape: whole rows; in binary the header comes before the first and the trailer last.
+    public func copyOut(atLeast size: Int) throws(PostgresError) -> (bytes: [UInt8], isLast: Bool) {
+        try using { (session) throws(PostgresError) in
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(size + size / 4)
+            while bytes.count < size {
+                let piece = try session.nextPiece(
+                    patience: patience, { bytes.append(contentsOf: $0) })
+                if piece == nil {
+                    _ = try session.lastResult(patience: patience)
+                    return (bytes, true)
+                }
+            }
+            return (bytes, false)
+        }
+    }
+
     /// Folds what `copy … to stdout` sends, piece by piece, into a value.
     ///
     /// - Shape: each piece is one row in text and CSV; in binary the first piece starts with the

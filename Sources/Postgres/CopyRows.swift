@@ -5,6 +5,7 @@
 /// - Source: PostgreSQL, COPY, "Binary Format".
 public struct CopyRows: Sendable {
     private var encoder = BinaryEncoder()
+    private var column = 0
 
     /// No rows yet.
     public init() { begin() }
@@ -16,13 +17,25 @@ public struct CopyRows: Sendable {
     ///
     /// - Throws: `invalidParameter`; the rows are then not usable any more.
     public mutating func append(_ values: [Parameter]) throws(PostgresError) {
-        encoder.append(Int16(values.count))
-        for (index, value) in values.enumerated() {
-            do throws(BinaryEncoder.ContainsNUL) {
-                try encoder.appendWithLength(value)
-            } catch {
-                throw .invalidParameter(number: index + 1, "text contains a NUL character")
-            }
+        begin(columns: values.count)
+        for value in values { try add(value) }
+    }
+
+    /// Begins a row of so many values, which are added next.
+    public mutating func begin(columns: Int) {
+        encoder.append(Int16(columns))
+        column = 0
+    }
+
+    /// Adds a value to the row that was begun.
+    ///
+    /// - Throws: `invalidParameter`; the rows are then not usable any more.
+    public mutating func add(_ value: Parameter) throws(PostgresError) {
+        column += 1
+        do throws(BinaryEncoder.ContainsNUL) {
+            try encoder.appendWithLength(value)
+        } catch {
+            throw .invalidParameter(number: column, "text contains a NUL character")
         }
     }
 

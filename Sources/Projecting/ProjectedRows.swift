@@ -12,7 +12,8 @@ public struct ProjectedRows: Sendable {
     }
 
     private let tables: [ProjectionTable]
-    private(set) var rows: [[[Parameter]]]
+    /// The values of each table's rows, one row after another.
+    private var values: [[Parameter]]
     private(set) var halts: [Halt] = []
     /// About how much memory they take.
     private(set) var byteCount = 0
@@ -22,33 +23,33 @@ public struct ProjectedRows: Sendable {
 
     init(_ tables: [ProjectionTable]) {
         self.tables = tables
-        rows = Array(repeating: [], count: tables.count)
+        values = Array(repeating: [], count: tables.count)
     }
 
     /// Whether nothing is to be written.
-    var isEmpty: Bool { halts.isEmpty && rows.allSatisfy(\.isEmpty) }
+    var isEmpty: Bool { halts.isEmpty && values.allSatisfy(\.isEmpty) }
 
     /// Adds a row; its values are in the order of the table's columns.
-    public mutating func add(to table: ProjectionTable, _ values: [Parameter]) {
+    public mutating func add(to table: ProjectionTable, _ row: [Parameter]) {
         guard let place = tables.firstIndex(where: { $0.name == table.name }) else {
             preconditionFailure("the projection has no table \(table.name)")
         }
-        precondition(values.count == table.columns.count, "a value for each column")
-        for value in values {
+        precondition(row.count == table.columns.count, "a value for each column")
+        for value in row {
             switch value {
             case .text(let text), .json(let text):
-                byteCount += text.utf8.count + 32
+                byteCount += text.utf8.count + 64
                 // The database holds no NUL; what says one must not halt its neighbours.
-                if text.utf8.contains(0) { hasUnwritable = true }
+                if text.containsNUL { hasUnwritable = true }
             default: byteCount += 32
             }
         }
-        rows[place].append(values)
+        values[place] += row
     }
 
     /// Adds what a fold made; a row that no table can hold halts the stream instead.
     mutating func add(_ fold: any StreamFold, of stream: StreamID, since position: Position) {
-        marks = rows.map(\.count)
+        marks = values.map(\.count)
         hasUnwritable = false
         fold.addRows(since: position, to: &self)
         if let place = fold.haltedAt {
@@ -59,7 +60,7 @@ public struct ProjectedRows: Sendable {
                 Halt(stream: stream, position: position, reason: "its rows hold a NUL character"))
         }
         guard hasUnwritable else { return }
-        for (place, mark) in marks.enumerated() { rows[place].removeSubrange(mark...) }
+        for (place, mark) in marks.enumerated() { values[place].removeSubrange(mark...) }
     }
 
     /// Statements that write the rows of a generation.
@@ -71,34 +72,63 @@ public struct ProjectedRows: Sendable {
     ) -> [Statement] {
         var statements: [Statement] = []
         for (place, table) in tables.enumerated() {
-            var rows = rows[place]
+            var values = values[place]
             if table.isWhole, let old {
-                let width = table.columns.count { $0.isKey }
-                var gone: [[Parameter]: [Parameter]] = [:]
-                for row in old.rows[place] { gone[Array(row.prefix(width))] = row }
-                rows.removeAll { row in
-                    gone.removeValue(forKey: Array(row.prefix(width))) == row
-                }
+                var gone: [ArraySlice<Parameter>: ArraySlice<Parameter>] = [:]
+                for row in table.rows(old.values[place]) { gone[table.key(of: row)] = row }
+                values = table.rows(values).filter { row in
+                    gone.removeValue(forKey: table.key(of: row)) != row
+                }.flatMap(Array.init)
                 if !gone.isEmpty {
                     statements.append(table.removal(Array(gone.keys), generation: generation))
                 }
             } else if table.isWhole, !streams.isEmpty {
                 statements.append(table.clearing(streams, generation: generation))
             }
-            if !rows.isEmpty { statements.append(table.upsert(rows, generation: generation)) }
+            if !values.isEmpty { statements.append(table.upsert(values, generation: generation)) }
         }
         return statements
     }
 
-    /// Each table's rows as a copy takes them.
-    func copies(generation: Int64) throws(PostgresError) -> [(sql: String, bytes: [UInt8])] {
-        var copies: [(String, [UInt8])] = []
-        for (table, rows) in zip(tables, rows) where !rows.isEmpty {
-            var copy = CopyRows()
-            for row in rows { try copy.append([.int8(generation)] + row) }
-            copies.append((table.copy, copy.finish()))
+    /// Each table's rows as a copy takes them, piece by piece.
+    func copies(generation: Int64) -> [RowCopy] {
+        zip(tables, values).compactMap { table, values in
+            values.isEmpty ? nil : RowCopy(table, values, generation: generation)
         }
-        return copies
+    }
+}
+
+/// A table's rows as a copy takes them.
+struct RowCopy: Sendable {
+    /// Begins the copy.
+    let sql: String
+    private let values: [Parameter]
+    private let width: Int
+    private let generation: Int64
+    private var place = 0
+    private var rows = CopyRows()
+
+    private static let pieceSize = 1 << 17
+
+    init(_ table: ProjectionTable, _ values: [Parameter], generation: Int64) {
+        sql = table.copy
+        self.values = values
+        width = table.columns.count
+        self.generation = generation
+    }
+
+    /// The next bytes; `nil` after the last.
+    mutating func next() throws(PostgresError) -> [UInt8]? {
+        guard place <= values.count else { return nil }
+        while place < values.count, rows.byteCount < RowCopy.pieceSize {
+            rows.begin(columns: width + 1)
+            try rows.add(.int8(generation))
+            for index in place..<place + width { try rows.add(values[index]) }
+            place += width
+        }
+        guard place == values.count else { return rows.take() }
+        place += 1
+        return rows.finish()
     }
 }
 

@@ -43,10 +43,14 @@ extension Projection {
 public protocol StreamFold: Sendable {
     /// Whether the rows of new entries depend on those before them.
     static var needsHistory: Bool { get }
+    /// Whether the rows depend on what entries say; `false`: on what stands beside that alone.
+    static var readsContent: Bool { get }
     /// The entry that could not be read, if any; from it on the stream is halted.
     var haltedAt: Position? { get }
 
     /// Takes the stream's next entry in; even after one that could not be read.
+    ///
+    /// - Shape: in a rebuild without its evidence.
     mutating func apply(_ entry: Entry)
 
     /// Adds the rows that entries after a position made or changed, and to tables of whole streams
@@ -54,4 +58,9 @@ public protocol StreamFold: Sendable {
     ///
     /// - Shape: no key twice; no key that another stream's rows can have.
     func addRows(since position: Position, to rows: inout ProjectedRows)
+}
+
+extension StreamFold {
+    /// Most read what entries say.
+    public static var readsContent: Bool { true }
 }

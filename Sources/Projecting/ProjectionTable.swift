@@ -51,7 +51,9 @@ public struct ProjectionTable: Sendable, Equatable {
     }
 
     /// Inserts rows, or replaces those of the same keys.
-    func upsert(_ rows: [[Parameter]], generation: Int64) -> Statement {
+    ///
+    /// - Parameter rows: their values, one row after another.
+    func upsert(_ rows: [Parameter], generation: Int64) -> Statement {
         let names = columns.map(\.name).joined(separator: ", ")
         let values = columns.map { $0.type == .int2 ? "\($0.name)::smallint" : $0.name }
         let arrays = columns.enumerated().map { "$\($0.offset + 2)::\($0.element.type.array)" }
@@ -66,12 +68,15 @@ public struct ProjectionTable: Sendable, Equatable {
             \(changes.isEmpty ? "nothing" : "update set " + changes.joined(separator: ", "))
             """,
             [.int8(generation)]
-                + columns.indices.map { place in columns[place].type.array(rows.map { $0[place] }) }
+                + columns.indices.map { place in
+                    let places = stride(from: place, to: rows.count, by: columns.count)
+                    return columns[place].type.array(places.map { rows[$0] })
+                }
         )
     }
 
     /// Removes the rows of these keys.
-    func removal(_ keys: [[Parameter]], generation: Int64) -> Statement {
+    func removal(_ keys: [ArraySlice<Parameter>], generation: Int64) -> Statement {
         let key = columns.filter(\.isKey)
         let arrays = key.enumerated().map { "$\($0.offset + 2)::\($0.element.type.array)" }
         let conditions = key.map { column in
@@ -85,7 +90,9 @@ public struct ProjectionTable: Sendable, Equatable {
             where old.generation = $1 and \(conditions.joined(separator: " and "))
             """,
             [.int8(generation)]
-                + key.indices.map { place in key[place].type.array(keys.map { $0[place] }) })
+                + key.indices.map { place in
+                    key[place].type.array(keys.map { $0[$0.startIndex + place] })
+                })
     }
 
     /// Removes all rows of some streams.
@@ -101,18 +108,14 @@ public struct ProjectionTable: Sendable, Equatable {
             ])
     }
 
-    /// Rows of several generations as digests: how many, and the sums of their hashes.
-    ///
-    /// - Shape: one row; a sum has two parts, each a number as text.
-    /// - Parameter generation: a number as SQL.
-    func digest(generation: String) -> String {
-        let names = columns.map(\.name).joined(separator: ", ")
-        let half = "coalesce(sum(('x' || substr(hash, %, 16))::bit(64)::bigint::numeric), 0)::text"
-        return """
-            select '\(name)', count(*), \(half.replacing("%", with: "1")), \
-            \(half.replacing("%", with: "17")) from (select md5(row(\(names))::text) as hash \
-            from projection.\(name) where generation = \(generation)) as hashed
-            """
+    /// Rows of values one after another.
+    func rows(_ values: [Parameter]) -> [ArraySlice<Parameter>] {
+        stride(from: 0, to: values.count, by: columns.count).map { values[$0..<$0 + columns.count] }
+    }
+
+    /// The key of a row; its columns come first.
+    func key(of row: ArraySlice<Parameter>) -> ArraySlice<Parameter> {
+        row.prefix(columns.count { $0.isKey })
     }
 }
 

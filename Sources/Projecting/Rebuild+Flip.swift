@@ -2,27 +2,20 @@ import Domain
 import Ledger
 import Postgres
 
-/// Digests of two generations at one position.
-struct Comparison: Sendable {
-    let live: String
-    let built: String
-}
-
 extension Rebuild {
-    /// How long the live generation may stand still before it is not waited for any more.
-    private static let patience = Duration.seconds(30)
     /// The most entries that are folded while the live generation waits.
     private static let lastStep = 1_000
     private static let stepSize = 2_000
 
-    private struct Live {
+    /// The live generation.
+    struct Live {
         let number: Int64
         let edition: Int64
         let checkpoint: Position
         let context: Position
     }
 
-    private func live(_ session: BlockingConnection, _ ending: String = "")
+    func live(_ session: BlockingConnection, _ ending: String = "")
         async throws(PostgresError) -> Live?
     {
         let rows = try await session.query(
@@ -36,67 +29,20 @@ extension Rebuild {
             checkpoint: Position(try row.int8(2)), context: Position(try row.int8(3)))
     }
 
-    /// Compares a build with the live generation, both at the live one's position; `nil` when
-    /// there is none of the same edition and context.
-    ///
-    /// A snapshot holds the live generation still for the reading; nobody waits for it.
-    func compare(_ build: inout Build) async throws(ProjectingError) -> Comparison? {
-        let session = try await opened()
-        do throws(ProjectingError) {
-            let result = try await compare(&build, session)
-            await session.close()
-            return result
-        } catch {
-            await session.close()
-            throw error
-        }
-    }
-
-    private func compare(_ build: inout Build, _ session: BlockingConnection)
-        async throws(ProjectingError) -> Comparison?
-    {
-        var place = Position.start
-        var stillSince = ContinuousClock.now
-        while true {
-            let found = try await penned { () throws(PostgresError) in
-                try await session.query("begin isolation level repeatable read read only")
-                return try await live(session)
-            }
-            guard let found, found.edition == projection.edition, found.context == build.context
-            else { return nil }
-            if found.checkpoint >= build.checkpoint {
-                // Far behind, it catches up without a snapshot first.
-                if found.checkpoint.number - build.checkpoint.number > Int64(Rebuild.lastStep) {
-                    try await end(session)
-                    try await catchUp(&build, to: found.checkpoint)
-                    continue
-                }
-                try await catchUp(&build, to: found.checkpoint)
-                let number = build.number
-                return try await penned { () throws(PostgresError) in
-                    let live = try await GenerationDigest.of(found.number, projection, session)
-                    try await session.commit()
-                    // Nobody else moves the build, which needs no snapshot.
-                    let built = try await GenerationDigest.of(number, projection, session)
-                    return Comparison(live: live, built: built)
-                }
-            }
-            try await end(session)
-            if found.checkpoint > place { (place, stillSince) = (found.checkpoint, .now) }
-            if stillSince.duration(to: .now) > Rebuild.patience { throw .notLevel }
-            guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { throw .overtaken }
-        }
-    }
-
     private func end(_ session: BlockingConnection) async throws(ProjectingError) {
         try await penned { () throws(PostgresError) in _ = try await session.query("rollback") }
     }
 
     /// Folds the entries up to a position in the way of the live generation.
-    private func catchUp(_ build: inout Build, to position: Position)
+    func catchUp(_ build: inout Build, to position: Position) async throws(ProjectingError) {
+        var folds = StreamFolds(projection)
+        try await catchUp(&build, to: position, &folds)
+    }
+
+    /// Folds on with what is remembered of streams.
+    func catchUp(_ build: inout Build, to position: Position, _ folds: inout StreamFolds)
         async throws(ProjectingError)
     {
-        var folds = StreamFolds(projection)
         while build.checkpoint < position {
             let (last, changes) = try await news(build, upTo: position, &folds)
             guard let last else { throw .notLevel }

@@ -40,16 +40,22 @@ private final class RangeQueue: Sendable {
 }
 
 extension Rebuild {
-    /// How often a range is tried when sessions are lost.
+    /// How often in succession sessions may be lost.
     private static let attempts = 5
-    /// About what an entry takes while it is folded.
-    private static let entryBytes = 16_384
+    /// About how many entries a range has, and at most when its size is given: so that nothing
+    /// is held in the database for seconds.
+    private static let (rangeEntries, mostRangeEntries): (Int64, Int64) = (20_000, 40_000)
+
+    /// The most rows that are made before they are written: a second's worth. Units: bytes.
+    private static let mostRowBytes = 16 << 20
 
     /// Folds every stream up to the build's target; returns how many entries that were.
     func foldRanges(_ build: Build) async throws(ProjectingError) -> Int64 {
         let (done, entries) = try await finishedRanges(build)
         let perBucket = max(1, build.target.number / Int64(Bucket.count))
-        let size = resources.rangeBuckets ?? Int(max(1, min(64, 20_000 / perBucket)))
+        let size =
+            resources.rangeBuckets.map { min($0, Int(Rebuild.mostRangeEntries / perBucket)) }
+            ?? Int(min(64, Rebuild.rangeEntries / perBucket))
         let queue = RangeQueue(without: done, entries: entries, size: max(1, size))
         onProgress(entries, build.target.number)
         let failures = await withTaskGroup(of: ProjectingError?.self) { group in
@@ -91,106 +97,141 @@ extension Rebuild {
         }
     }
 
-    /// One worker: folds range after range on a session of its own.
-    private func work(_ build: Build, _ queue: RangeQueue) async throws(ProjectingError) {
-        var session: BlockingConnection?
-        while let range = queue.next(), !Task.isCancelled {
-            var attempt = 0
-            while true {
-                do throws(ProjectingError) {
-                    let open: BlockingConnection
-                    if let session { open = session } else { open = try await opened() }
-                    session = open
-                    let sum = queue.note(try await fold(range, build, on: open))
-                    onProgress(sum, build.target.number)
-                    break
-                } catch {
-                    await session?.close()
-                    session = nil
-                    attempt += 1
-                    if error == .overtaken || attempt == Rebuild.attempts || Task.isCancelled {
-                        throw error
-                    }
-                    try? await Task.sleep(for: .milliseconds(200 * attempt))
-                }
-            }
-        }
-        await session?.close()
-        if Task.isCancelled { throw .overtaken }
-    }
-
     func opened() async throws(ProjectingError) -> BlockingConnection {
         try await penned { () throws(PostgresError) in try await resources.connect() }
     }
 
-    /// Folds the streams of a range and writes their rows, in one transaction with its mark.
-    private func fold(_ range: ClosedRange<Int32>, _ build: Build, on session: BlockingConnection)
-        async throws(ProjectingError) -> Int64
-    {
-        let share = resources.memoryMiB << 20 / (2 * resources.workers)
-        var pages = StreamPages(
-            session, buckets: range, upTo: build.target,
-            size: max(50, min(2_000, share / Rebuild.entryBytes)))
-        try await penned { () throws(PostgresError) in _ = try await session.query("begin") }
-        var rows = ProjectedRows(projection.tables)
-        var current: (stream: StreamID, fold: (any StreamFold)?)?
-        var count: Int64 = 0
-        while true {
-            let page = try await recorded { () throws(LedgerError) in try await pages.next() }
-            guard !page.isEmpty else { break }
-            for entry in page {
-                let stream = entry.event.stream
-                if current?.stream != stream {
-                    if let current, let fold = current.fold {
-                        rows.add(fold, of: current.stream, since: .start)
-                    }
-                    current = (stream, projection.fold(of: stream))
-                }
-                current?.fold?.apply(entry)
-            }
-            count += Int64(page.count)
-            if rows.byteCount > share {
-                try await write(rows, build, on: session)
-                rows = ProjectedRows(projection.tables)
-            }
+    /// What a worker has taken from the queue and not written yet.
+    private struct Taken {
+        var unwritten: [ClosedRange<Int32>] = []
+        /// What is to be folded again.
+        var again: [ClosedRange<Int32>] = []
+        /// How often in succession sessions were lost.
+        var failures = 0
+
+        mutating func next(_ queue: RangeQueue) -> ClosedRange<Int32>? {
+            guard let range = again.popLast() ?? queue.next() else { return nil }
+            unwritten.append(range)
+            return range
         }
-        if let current, let fold = current.fold {
-            rows.add(fold, of: current.stream, since: .start)
-        }
-        try await write(rows, build, on: session)
-        try await finish(range, count, build, on: session)
-        return count
     }
 
-    private func write(_ rows: ProjectedRows, _ build: Build, on session: BlockingConnection)
+    /// One worker: folds range after range over two sessions of its own.
+    private func work(_ build: Build, _ queue: RangeQueue) async throws(ProjectingError) {
+        var taken = Taken()
+        while true {
+            var sessions: [BlockingConnection] = []
+            var failure: ProjectingError?
+            do throws(ProjectingError) {
+                for _ in 1...2 { sessions.append(try await opened()) }
+                try await work(build, queue, &taken, reading: sessions[0], writing: sessions[1])
+            } catch {
+                failure = error
+            }
+            for session in sessions { await session.close() }
+            if Task.isCancelled { throw .overtaken }
+            guard let failure else { return }
+            taken.failures += 1
+            if failure == .overtaken || taken.failures == Rebuild.attempts { throw failure }
+            try? await Task.sleep(for: .milliseconds(200 * taken.failures))
+            // What was lost may have been written all the same.
+            let finished = Set(try await finishedRanges(build).ranges)
+            taken.again += taken.unwritten.filter { !finished.contains($0) }
+            taken.unwritten = []
+        }
+    }
+
+    /// Reads and folds some rows while those before are written.
+    private func work(
+        _ build: Build, _ queue: RangeQueue, _ taken: inout Taken,
+        reading: BlockingConnection, writing: BlockingConnection
+    ) async throws(ProjectingError) {
+        try await prepare(reading: reading, writing: writing)
+        let share = min(
+            resources.memoryMiB << 20 / (3 * resources.workers), Rebuild.mostRowBytes)
+        var folding: RangeFold?
+        var folded: FoldedRows?
+        repeat {
+            async let written = write(folded, build, on: writing)
+            if folding == nil, !Task.isCancelled, let range = taken.next(queue) {
+                folding = RangeFold(
+                    range, projection, upTo: build.target, on: reading,
+                    share: share - 2 * StreamCopy.pieceSize)
+            }
+            let next = await folding?.next()
+            if let failure = await written { throw failure }
+            if let folded, let count = folded.entries {
+                taken.unwritten.removeAll { $0 == folded.range }
+                taken.failures = 0
+                onProgress(queue.note(count), build.target.number)
+            }
+            folded = try next?.get()
+            if folded?.entries != nil { folding = nil }
+        } while folded != nil
+    }
+
+    private func prepare(reading: BlockingConnection, writing: BlockingConnection)
         async throws(ProjectingError)
     {
         try await penned { () throws(PostgresError) in
-            for (sql, bytes) in try rows.copies(generation: build.number) {
-                _ = try await session.copyIn(sql, [bytes])
+            // An index has the order that is wanted; nothing need be sorted.
+            for plan in ["bitmapscan", "sort", "incremental_sort"] {
+                _ = try await reading.query("set enable_\(plan) = off")
             }
-            let halts = HaltList.statements(
-                rows.halts, released: [], build.projection, generation: build.number)
-            for statement in halts { try await session.query(statement.sql, statement.parameters) }
+            // What is lost with the server is folded again, and need not be waited for.
+            _ = try await writing.query("set synchronous_commit = off")
+            // Values of some thousand bytes are compressed fast where the server can.
+            _ = try await writing.query(
+                """
+                select set_config(name, 'lz4', false) from pg_settings \
+                where name = 'default_toast_compression' and 'lz4' = any(enumvals)
+                """)
         }
     }
 
-    private func finish(
-        _ range: ClosedRange<Int32>, _ count: Int64, _ build: Build,
-        on session: BlockingConnection
-    ) async throws(ProjectingError) {
-        let pen = Builds.pen(
-            build, set: "entries_done = entries_done + $6, phase = 'folding'", [.int8(count)],
-            at: clock())
-        try await penned { () throws(PostgresError) in
-            try await session.query(
+    /// Writes rows, the last of a range together with its mark; one transaction a range.
+    ///
+    /// - Returns: why it failed.
+    private func write(_ folded: FoldedRows?, _ build: Build, on session: BlockingConnection)
+        async -> ProjectingError?
+    {
+        guard let folded else { return nil }
+        do throws(ProjectingError) {
+            try await penned { () throws(PostgresError) in
+                if folded.isFirst { try await session.query("begin") }
+                for var copy in folded.rows.copies(generation: build.number) {
+                    try await session.beginCopyIn(copy.sql)
+                    while let bytes = try copy.next() { try await session.copyIn(bytes) }
+                    _ = try await session.endCopyIn()
+                }
+                let halts = HaltList.statements(
+                    folded.rows.halts, released: [], build.projection, generation: build.number)
+                for statement in halts {
+                    try await session.query(statement.sql, statement.parameters)
+                }
+                guard let count = folded.entries else { return }
+                for statement in mark(folded.range, count, build) {
+                    try await session.query(statement.sql, statement.parameters)
+                }
+                try await session.commit()
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func mark(_ range: ClosedRange<Int32>, _ count: Int64, _ build: Build) -> [Statement] {
+        [
+            Statement(
                 "insert into projection.build_range values ($1, $2, $3, $4, $5)",
                 [
                     .text(build.projection), .int8(build.number), .int8(Int64(range.lowerBound)),
                     .int8(Int64(range.upperBound)), .int8(count),
-                ])
-            try await session.query(pen.sql, pen.parameters)
-            try await session.commit()
-        }
+                ]),
+            Builds.pen(
+                build, set: "entries_done = entries_done + $6, phase = 'folding'", [.int8(count)],
+                at: clock()),
+        ]
     }
 }

@@ -11,23 +11,27 @@ import Synchronization
 public struct Rebuild: Sendable {
     /// What a rebuild may use.
     public struct Resources: Sendable {
-        /// How many ranges are folded at once, at least 1.
+        /// How many ranges are folded at once, over two sessions each. Shape: from 1 to 32, whatever
+        /// was asked for, so that a server's usual hundred sessions do for them and for others.
         public var workers: Int
         /// What all workers' entries and rows together may take. Units: MiB.
         public var memoryMiB: Int
         /// How many of the 1,024 buckets a range has; `nil`: about 20,000 entries' worth.
         public var rangeBuckets: Int?
+        /// How many rows are compared at once, at least 1.
+        public var comparedRows: Int
         /// Opens a session of its own for a worker.
         public var connect: @Sendable () async throws(PostgresError) -> BlockingConnection
 
         /// Resources of this size.
         public init(
-            workers: Int, memoryMiB: Int, rangeBuckets: Int? = nil,
+            workers: Int, memoryMiB: Int, rangeBuckets: Int? = nil, comparedRows: Int = 10_000,
             connect: @escaping @Sendable () async throws(PostgresError) -> BlockingConnection
         ) {
-            self.workers = max(1, workers)
+            self.workers = min(max(1, workers), 32)
             self.memoryMiB = max(1, memoryMiB)
             self.rangeBuckets = rangeBuckets
+            self.comparedRows = max(1, comparedRows)
             self.connect = connect
         }
     }

@@ -1,4 +1,7 @@
 import Daemon
 import Foundation
 
-exit(await Program.run(Array(CommandLine.arguments.dropFirst())))
+let code = await Program.run(Array(CommandLine.arguments.dropFirst()))
+// Loops may still run on threads of their own: `exit` would take libraries down under them.
+fflush(nil)
+_exit(code)

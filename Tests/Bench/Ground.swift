@@ -39,6 +39,13 @@ final class Ground: Sendable {
         return address
     }
 
+    /// The server's first process.
+    var postmaster: pid_t {
+        let path = directory + "/cluster/data/postmaster.pid"
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").first.flatMap { pid_t($0) } ?? 0
+    }
+
     /// How libpq reaches a database.
     func address(_ name: String) -> String { cluster.connectionString(database: name) }
 

@@ -58,7 +58,7 @@ struct Program {
         }
         if wanted.contains("rebuild") {
             figures += try await Rebuilding(
-                ground: ground, count: isQuick ? 24_000 : 240_000
+                ground: ground, binary: binary, count: isQuick ? 24_000 : 240_000
             ).figures()
         }
         return figures

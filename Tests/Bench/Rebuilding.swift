@@ -1,6 +1,7 @@
 import Domain
 import Entitlements
 import EventLoop
+import Foundation
 import Ledger
 import Postgres
 import Projecting
@@ -8,6 +9,7 @@ import Projecting
 /// Rebuilding projections against reading the same entries with COPY, in turns.
 struct Rebuilding {
     let ground: Ground
+    let binary: String?
     let count: Int
 
     private static let periodsOfALine = 12
@@ -32,30 +34,58 @@ struct Rebuilding {
                     $0 += $1.count
                 }
                 let copied = start.secondsSince
+                let before = (Processes.own, Processes.ended(childrenOf: ground.postmaster))
                 let rebuilt = try await rebuild(projection, workers, address, pool)
+                // Until the server has taken note of the end of its sessions.
+                try await Task.sleep(for: .milliseconds(100))
                 let name = "rebuild \(projection.name), \(workers) workers"
                 figures.append(Figure(name, "\((Double(count) / rebuilt).whole) entries/s"))
+                let ours = (Processes.own - before.0) / Double(count) * 1e6
+                let server = Processes.ended(childrenOf: ground.postmaster) - before.1
+                figures.append(
+                    Figure(
+                        "\(name): processor time of an entry",
+                        "\(ours.short) + \((server / Double(count) * 1e6).short) µs"))
                 figures.append(
                     Figure(
                         "\(name) ÷ COPY", "COPY \((Double(count) / copied).whole)/s",
                         copied / rebuilt, .atLeast(workers == 1 ? 0.50 : 0.70)))
             }
         }
+        // So that the command need not follow the whole record before it rebuilds.
+        try await stand(LinesProjection(), pool)
         await pool.close()
         await copying.close()
         loop.stop()
-        return figures
+        return figures + (try memory())
+    }
+
+    /// What the command takes beyond one that does nothing.
+    private func memory() throws -> [Figure] {
+        guard let binary else { return [] }
+        let file = ground.directory + "/rebuild.json5"
+        func peak(_ words: [String], memory: Int) throws -> Double {
+            let configuration = """
+                {dataDirectory: "\(ground.directory)/rebuilding", database: "\(ground.url("rebuild"))",
+                  apps: [], projections: {memoryMiB: \(memory)}}
+                """
+            try Data(configuration.utf8).write(to: URL(fileURLWithPath: file))
+            return try Processes.peak(binary, words + ["--config", file])
+        }
+        let idle = try peak(["projections", "list"], memory: 16)
+        return try [16, 64, 256].map { limit in
+            let most = try peak(["projections", "rebuild", "subscriptions"], memory: limit) - idle
+            return Figure(
+                "rebuild of \(count) entries, memory beyond idle, \(limit) MiB allowed",
+                "\(most.short) MiB", most, .atMost(Double(limit)))
+        }
     }
 
     /// How long the building of a generation takes, which nothing else does here. Units: seconds.
     private func rebuild(
         _ projection: any Projection, _ workers: Int, _ address: String, _ pool: ConnectionPool
     ) async throws -> Double {
-        // Nothing follows here: the generation that serves is made to stand where the record ends.
-        try await pool.query("delete from projection.generation")
-        try await pool.query(
-            "insert into projection.generation values ($1, 1, 0, true, $2, 0)",
-            [.text(projection.name), .int8(Int64(count))])
+        try await stand(projection, pool)
         let rebuild = Rebuild(
             projection, pool: pool, reader: LedgerReader(pool),
             resources: Rebuild.Resources(
@@ -69,6 +99,14 @@ struct Rebuilding {
             throw BenchError.unexpected("\(outcome.entries) entries were folded")
         }
         return start.secondsSince
+    }
+
+    /// Makes the generation that serves stand where the record ends: nothing follows here.
+    private func stand(_ projection: any Projection, _ pool: ConnectionPool) async throws {
+        try await pool.query("delete from projection.generation")
+        try await pool.query(
+            "insert into projection.generation values ($1, 1, 0, true, $2, 0)",
+            [.text(projection.name), .int8(Int64(count))])
     }
 
     /// Fills the record with lines of purchases, as superuser and without digests, which no fold reads.

@@ -168,7 +168,7 @@ struct CommitmentTests {
         }
         let line = history.told
         #expect(line.previousOriginal == "900")
-        let json = try JSON.parse(line.state.canonicalBytes())
+        let json = try JSON.parse(line.state)
         #expect(try Line(stream: line.stream, position: line.position, state: json) == line)
     }
 }

@@ -93,7 +93,7 @@ struct HoldingsTests {
     private func kept(_ line: Line) throws -> Line {
         try Line(
             stream: line.stream, position: line.position,
-            state: try JSON.parse(line.state.canonicalBytes()))
+            state: try JSON.parse(line.state))
     }
 
     private var lastPresenter: Settings {

@@ -17,7 +17,8 @@ extension TestLedger {
     /// What builds a projection anew.
     func rebuild(
         _ projection: any Projection, workers: Int = 2, rangeBuckets: Int? = nil,
-        runner: String = "test", memoryMiB: Int = 64, clock: TestClock = TestClock(base),
+        comparedRows: Int = 10_000, runner: String = "test", memoryMiB: Int = 64,
+        clock: TestClock = TestClock(base),
         options: [String] = [], onProgress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) -> Rebuild {
         let address = address
@@ -25,6 +26,7 @@ extension TestLedger {
             projection, pool: pool, reader: reader,
             resources: Rebuild.Resources(
                 workers: workers, memoryMiB: memoryMiB, rangeBuckets: rangeBuckets,
+                comparedRows: comparedRows,
                 connect: { () async throws(PostgresError) in
                     try await BlockingConnection.open(
                         address, options: Migrator.sessionOptions + options, name: "rebuild")

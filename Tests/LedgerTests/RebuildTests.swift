@@ -75,6 +75,43 @@ struct RebuildTests {
         }
     }
 
+    @Test("is compared piece by piece while entries arrive, and any row that differs is found")
+    func pieces() async throws {
+        try await withTally { ledger, writer in
+            try await ledger.following(Tally()) {
+                try await isLevel(ledger, at: 600)
+                async let appended: Void = appendPurchases(400, from: 600, lines: 90, to: writer)
+                let grown = try await ledger.rebuild(Tally(), comparedRows: 2).verify()
+                try await appended
+                #expect(grown.isEqual == true)
+                try await isLevel(ledger, at: 1_000)
+                var digests: Set<String> = []
+                for size in [1, 7, 90, 10_000] {
+                    let outcome = try await ledger.rebuild(Tally(), comparedRows: size).verify()
+                    #expect(outcome.isEqual == true)
+                    digests.insert(try #require(outcome.digest))
+                }
+                #expect(digests.count == 1)
+                let rows = "projection.tally where stream ="
+                for place in ["min(stream)", "max(stream)"] {
+                    let one = "(select \(place) from projection.tally)"
+                    let kept = try await ledger.number("select total from \(rows) \(one)")
+                    let change = { (total: Int64) in
+                        "update projection.tally set total = \(total) where stream = \(one)"
+                    }
+                    try await ledger.superuser.execute(script: change(kept + 1))
+                    let changed = ledger.rebuild(Tally(), comparedRows: 7)
+                    #expect(try await changed.verify().isEqual == false)
+                    try await ledger.superuser.execute(script: change(kept))
+                }
+                try await ledger.superuser.execute(
+                    script: "delete from \(rows) (select max(stream) from projection.tally)")
+                #expect(
+                    try await ledger.rebuild(Tally(), comparedRows: 7).verify().isEqual == false)
+            }
+        }
+    }
+
     @Test("goes on where one that was killed ended, and makes the same rows")
     func resumes() async throws {
         try await withTally { ledger, _ in

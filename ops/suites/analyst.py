@@ -182,7 +182,7 @@ class Numbers:
         self.report.contains("by its currency", missing.stderr, "CHF")
         for wrong in (["metrics", "revenu"], ["metrics", "mrr", "--from", "2025-01-01"],
                       ["metrics", "mrr", "--by", "shoe"], ["export", "people"],
-                      ["export", "periods", "--format", "parquet"]):
+                      ["export", "periods", "--format", "xml"]):
             self.run(*wrong, code=2)
 
     def digests(self, folder):
@@ -194,16 +194,46 @@ class Numbers:
             self.report.equal(f"the digest of {part['name']}", found, part["sha256"])
         return manifest
 
+    def parquet(self, table, folder, manifest):
+        """What another program reads from Parquet is what JSON lines say."""
+        paths = [os.path.join(folder, part["name"]) for part in manifest["files"]]
+        for path in paths:
+            with open(path, "rb") as file:
+                content = file.read()
+            self.report.check(
+                "a Parquet file begins and ends as one",
+                content[:4] == content[-4:] == b"PAR1", content[:8])
+        try:
+            import pyarrow.parquet
+        except ImportError:
+            self.report.say("pyarrow is not installed: Parquet files were not read")
+            return
+        rows = []
+        for path in paths:
+            for row in pyarrow.parquet.read_table(path).to_pylist():
+                rows.append({
+                    name: value.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03}Z"
+                    if isinstance(value, datetime.datetime) else value
+                    for name, value in row.items()})
+        expected = [json.loads(line) for line in self.run(
+            "export", table, "--format", "ndjson").stdout.splitlines()]
+        self.report.equal("Parquet has as many rows", len(rows), len(expected))
+        self.report.equal(
+            "each of which is the same", [pair for pair in zip(rows, expected) if pair[0] != pair[1]][:1],
+            [])
+
     def exports(self):
         """Exports that are killed and run again are those that were left alone."""
-        for table, form in [("periods", "csv"), ("movements", "ndjson"), ("entries", "ndjson")]:
-            whole, broken = (os.path.join(self.ledger.directory, f"{table}-{kind}")
+        for table, form in [
+                ("periods", "csv"), ("movements", "ndjson"), ("entries", "ndjson"),
+                ("periods", "parquet")]:
+            whole, broken = (os.path.join(self.ledger.directory, f"{table}-{form}-{kind}")
                              for kind in ("whole", "broken"))
             words = ["export", table, "--format", form, "--rows-per-file", "60"]
             self.run(*words, "--output", whole)
             manifest = self.digests(whole)
             kills = 0
-            for attempt in range(60):
+            for _ in range(12):
                 process = self.ledger.spawn(*words, "--output", broken)
                 deadline = time.monotonic() + 0.2 + self.chance.random() * 0.6
                 while process.poll() is None and time.monotonic() < deadline:
@@ -216,6 +246,9 @@ class Numbers:
                     break
             self.run(*words, "--output", broken)
             self.report.equal(f"{table}: the same after {kills} kills", self.digests(broken), manifest)
+            if form == "parquet":
+                self.parquet(table, whole, manifest)
+                continue
             out = self.run("export", table, "--format", form).stdout
             rows = len(out.splitlines()) - (1 if form == "csv" else 0)
             self.report.equal(f"{table}: as many rows to standard output", rows, manifest["rows"])

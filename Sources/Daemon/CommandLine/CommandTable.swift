@@ -202,7 +202,7 @@ enum CommandTable {
             summary: "build a projection anew from the record, while it serves",
             arguments: [projection],
             options: [
-                workers,
+                workers, rangeBuckets,
                 OptionForm(
                     name: "dry-run", value: .flag,
                     summary: "only show whose answers would change, and how"),
@@ -215,7 +215,7 @@ enum CommandTable {
         CommandForm(
             command: .projectionsVerify,
             summary: "prove that a projection is what the record makes",
-            arguments: [projection], options: [workers],
+            arguments: [projection], options: [workers, rangeBuckets],
             notes: "Ends with 3 when it is not. Nothing is replaced."),
         CommandForm(
             command: .projectionsRollback, summary: "make the generation before live again",
@@ -231,6 +231,10 @@ enum CommandTable {
     private static let workers = OptionForm(
         name: "workers", value: .text("N"),
         summary: "how many streams are folded at once (default: one per core)")
+
+    private static let rangeBuckets = OptionForm(
+        name: "range-buckets", value: .text("N"),
+        summary: "how many of the 1024 buckets are read at once (default: 20,000 entries' worth)")
 
     private static let quarantine = [
         CommandForm(

@@ -25,8 +25,8 @@ enum MetricsForm {
         ],
         options: [
             OptionForm(
-                name: "format", value: .choice(["csv", "ndjson", "parquet"]),
-                summary: "csv, ndjson (default: csv); parquet is not written yet"),
+                name: "format", value: .choice(TableWriter.Format.allCases.map(\.rawValue)),
+                summary: "csv, ndjson, parquet (default: csv)"),
             OptionForm(
                 name: "output", value: .text("DIR"),
                 summary: "a folder for files and their manifest (default: standard output)"),

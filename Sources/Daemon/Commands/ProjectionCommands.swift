@@ -15,7 +15,7 @@ struct ProjectionCommands {
     }
 
     func run() async throws(DaemonError) -> ExitCode {
-        let workers = try workers()
+        let size = try size()
         if invocation.command == .projectionsList {
             return try await Commands.withGround(configuration, list)
         }
@@ -27,19 +27,25 @@ struct ProjectionCommands {
         return try await Commands.withGround(configuration) { ground throws(DaemonError) in
             if invocation.has("dry-run") { return try await dryRun(ground) }
             do throws(ProjectingError) {
-                return try await run(projection, workers, ground)
+                return try await run(projection, size, ground)
             } catch {
                 throw .projecting(error)
             }
         }
     }
 
-    private func run(_ projection: any Projection, _ workers: Int?, _ ground: Ground)
+    /// Of a rebuild, as far as it was asked for.
+    private struct Size {
+        let workers: Int?
+        let rangeBuckets: Int?
+    }
+
+    private func run(_ projection: any Projection, _ size: Size, _ ground: Ground)
         async throws(ProjectingError) -> ExitCode
     {
         switch invocation.command {
         case .projectionsVerify:
-            return try await building(projection, workers, ground) { rebuild in
+            return try await building(projection, size, ground) { rebuild in
                 { () throws(ProjectingError) in try await rebuild.verify() }
             }
         case .projectionsRollback:
@@ -51,7 +57,7 @@ struct ProjectionCommands {
             print(wasBuilding ? "cancelled" : "nothing is being built")
             return .done
         default:
-            return try await building(projection, workers, ground) { rebuild in
+            return try await building(projection, size, ground) { rebuild in
                 { () throws(ProjectingError) in try await rebuild.replace() }
             }
         }
@@ -73,26 +79,34 @@ struct ProjectionCommands {
         return .done
     }
 
-    private func workers() throws(DaemonError) -> Int? {
-        guard let text = invocation.value("workers") else { return nil }
-        guard let number = Int(text), (1...64).contains(number) else {
-            throw .badQuestion("--workers takes a whole number from 1 to 64, found \"\(text)\"")
+    private func size() throws(DaemonError) -> Size {
+        Size(
+            workers: try number("workers", 1...64),
+            rangeBuckets: try number("range-buckets", 1...Int(Bucket.count)))
+    }
+
+    private func number(_ option: String, _ range: ClosedRange<Int>) throws(DaemonError) -> Int? {
+        guard let text = invocation.value(option) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw .badQuestion(
+                "--\(option) takes a whole number from \(range.lowerBound) to "
+                    + "\(range.upperBound), found \"\(text)\"")
         }
         return number
     }
 
     /// Builds while the live generation is kept level, which nobody else does without a daemon.
     private func building(
-        _ projection: any Projection, _ workers: Int?, _ ground: Ground,
+        _ projection: any Projection, _ size: Size, _ ground: Ground,
         _ work: (Rebuild) -> () async throws(ProjectingError) -> Rebuild.Outcome
     ) async throws(ProjectingError) -> ExitCode {
         let head = try? await ground.reader.head()
         let progress = Progress(
             "\(invocation.command.words[1]) \(projection.name)", of: head?.position.number)
         let told = Counted()
-        let rebuild = ground.rebuild(projection, workers: workers) { done, _ in
-            progress.advance(by: told.news(done))
-        }
+        let rebuild = ground.rebuild(
+            projection, workers: size.workers, rangeBuckets: size.rangeBuckets
+        ) { done, _ in progress.advance(by: told.news(done)) }
         let following = ground.following([projection])
         let started = ContinuousClock.now
         do throws(ProjectingError) {

@@ -24,7 +24,7 @@ struct Exporting {
     /// What is asked for, read before a database is started for it.
     private struct Order {
         var table: ExportTable
-        var writer: RowWriter
+        var format: TableWriter.Format
         var environment: Domain.Environment
         var rowsPerFile: Int64
         var knowledge: KnowledgeOption
@@ -40,7 +40,7 @@ struct Exporting {
             }
             let folder = try ExportFolder(output)
             var manifest = Manifest(
-                table: order.table, format: order.writer.rawValue,
+                table: order.table, format: order.format.rawValue,
                 environment: order.environment.name, app: invocation.value("app"),
                 position: position)
             if let begun = try folder.manifest() {
@@ -63,11 +63,7 @@ struct Exporting {
             let known = ExportTable.allCases.map(\.rawValue).joined(separator: ", ")
             throw .badQuestion("there is no table \"\(name)\"; there are \(known)")
         }
-        guard let writer = RowWriter(rawValue: invocation.value("format") ?? "csv") else {
-            throw .badQuestion(
-                "parquet is not written: Debian has no library for it; csv and ndjson are, and tools "
-                    + "that read parquet read them")
-        }
+        let format = invocation.value("format").flatMap(TableWriter.Format.init(rawValue:))
         let isNarrowed = invocation.value("app") != nil || invocation.value("environment") != nil
         guard table != .entries || !isNarrowed else {
             throw .badQuestion("entries are exported as a whole, without --app or --environment")
@@ -79,7 +75,7 @@ struct Exporting {
                 try Reading.environment(text)
             }
             return Order(
-                table: table, writer: writer, environment: environment ?? .production,
+                table: table, format: format ?? .csv, environment: environment ?? .production,
                 rowsPerFile: rows, knowledge: try KnowledgeOption(invocation))
         } catch {
             throw .badQuestion(error.detail)
@@ -99,13 +95,12 @@ struct Exporting {
         async throws(DaemonError)
     {
         var rows = reader(order, ledger, upTo: position)
-        var out = order.writer.head(order.table)
+        var writer = TableWriter(order.format, order.table)
+        try writeOut(writer.begin())
         while let part = try await next(&rows, atMost: Exporting.mostAtOnce) {
-            order.writer.write(part.rows, of: order.table, into: &out)
-            try writeOut(out)
-            out.removeAll(keepingCapacity: true)
+            try writeOut(writer.write(part.rows))
         }
-        try writeOut(out)
+        try writeOut(writer.end())
     }
 
     private func writeOut(_ bytes: [UInt8]) throws(DaemonError) {
@@ -151,14 +146,13 @@ struct Exporting {
         guard var part = try await next(&rows, atMost: order.rowsPerFile) else { return nil }
         let digits = String(number)
         let zeros = String(repeating: "0", count: max(0, 6 - digits.count))
-        let name = "\(order.table.rawValue)-\(zeros)\(digits).\(order.writer.rawValue)"
+        let name = "\(order.table.rawValue)-\(zeros)\(digits).\(order.format.rawValue)"
         let file = try PartFile(folder, name)
-        try file.write(order.writer.head(order.table))
+        var writer = TableWriter(order.format, order.table)
+        try file.write(writer.begin())
         var count: Int64 = 0
         while true {
-            var out: [UInt8] = []
-            order.writer.write(part.rows, of: order.table, into: &out)
-            try file.write(out)
+            try file.write(writer.write(part.rows))
             count += Int64(part.rows.count)
             progress.advance(by: Int64(part.rows.count))
             guard count < order.rowsPerFile,
@@ -166,6 +160,7 @@ struct Exporting {
             else { break }
             part = more
         }
+        try file.write(writer.end())
         let digest = try file.finish()
         return Manifest.File(
             name: name, rows: count, bytes: file.byteCount, digest: digest, end: part.place)

@@ -23,8 +23,8 @@ struct MetricRoutes: Sendable {
         let found = Metric.allCases.map { metric in
             JSON(members: [
                 "name": .string(metric.rawValue), "definition": .string(metric.definition),
-                "takes": .array(
-                    (metric.taking == .at ? ["at"] : ["from", "to"]).map(JSON.string)),
+                "takes": .array(metric.takes.map(JSON.string)),
+                "options": .array(metric.options.map(JSON.string)),
                 "members": .array(metric.members.map(JSON.string)),
             ])
         }

@@ -71,7 +71,7 @@ extension Ground {
 
     /// What builds a projection anew.
     func rebuild(
-        _ projection: any Projection, workers: Int? = nil,
+        _ projection: any Projection, workers: Int? = nil, rangeBuckets: Int? = nil,
         onProgress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
     ) -> Rebuild {
         let address = connectionString
@@ -82,6 +82,7 @@ extension Ground {
             projection, pool: writePool, reader: LedgerReader(writePool),
             resources: Rebuild.Resources(
                 workers: workers, memoryMiB: configuration.projections.memoryMiB,
+                rangeBuckets: rangeBuckets,
                 connect: { () async throws(PostgresError) in
                     try await BlockingConnection.open(
                         address, options: Migrator.sessionOptions + ["set statement_timeout = 0"],

@@ -1,7 +1,7 @@
 /// A JSON text as a value, exact: integers stay integers, other numbers stay as written.
 ///
 /// - Source: RFC 8259. Member names are unique; a text that names one twice is refused.
-public indirect enum JSON: Sendable, Hashable {
+public enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
     /// A number without fraction or exponent that fits 64 bits.
@@ -35,8 +35,11 @@ public indirect enum JSON: Sendable, Hashable {
     /// The member of this name; `nil` when there is none, when it is null, or on no object.
     public subscript(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
-        for member in members where member.name == name {
-            return member.value == .null ? nil : member.value
+        let count = name.utf8.count
+        for index in members.indices
+        where members[index].name.utf8.count == count && members[index].name == name {
+            if case .null = members[index].value { return nil }
+            return members[index].value
         }
         return nil
     }

@@ -50,6 +50,8 @@ extension JSON {
 private struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
+    /// Where the last text stands, when it is ASCII and has no escape.
+    private var plain: Range<Int>?
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
@@ -101,6 +103,8 @@ private struct JSONParser {
         index += 1
         var members: [JSON.Member] = []
         var names: Set<String> = []
+        // In the order of names none can be there twice; so is all that we wrote ourselves.
+        var last: Range<Int>? = index..<index
         skipBlanks()
         if take(UInt8(ascii: "}")) { return .object([]) }
         members.reserveCapacity(16)
@@ -111,8 +115,13 @@ private struct JSONParser {
             }
             let start = index
             let name = try string()
-            if !isNew(name, among: members, &names) {
-                throw .malformed("a member is named twice", at: start)
+            if let before = last, let plain, precedes(before, plain) {
+                last = plain
+            } else {
+                last = nil
+                if !isNew(name, among: members, &names) {
+                    throw .malformed("a member is named twice", at: start)
+                }
             }
             skipBlanks()
             guard take(UInt8(ascii: ":")) else {
@@ -124,6 +133,10 @@ private struct JSONParser {
             if take(UInt8(ascii: "}")) { return .object(members) }
             throw .malformed("a comma or the object's end was expected", at: index)
         }
+    }
+
+    private func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+        bytes[left].lexicographicallyPrecedes(bytes[right])
     }
 
     /// Few members are compared one by one; many through a set, so that cost stays linear.
@@ -205,21 +218,27 @@ private struct JSONParser {
         let start = index
         index += 1
         let first = index
+        var all: UInt8 = 0
         while index < bytes.count {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\"") {
+                plain = all < 0x80 ? first..<index : nil
                 let text = try utf8(first..<index, start)
                 index += 1
                 return text
             }
             if byte == UInt8(ascii: "\\") { return try escapedString(from: first, start: start) }
             if byte < 0x20 { throw .malformed("a control character in a text", at: index) }
+            all |= byte
             index += 1
         }
         throw .malformed("a text does not end", at: start)
     }
 
     private func utf8(_ range: Range<Int>, _ start: Int) throws(JSONError) -> String {
+        if plain != nil {
+            return String(decoding: UnsafeBufferPointer(rebasing: bytes[range]), as: UTF8.self)
+        }
         guard let text = String(validating: bytes[range], as: UTF8.self) else {
             throw .malformed("a text is not UTF-8", at: start)
         }
@@ -227,6 +246,7 @@ private struct JSONParser {
     }
 
     private mutating func escapedString(from first: Int, start: Int) throws(JSONError) -> String {
+        plain = nil
         var unescaped = Array(bytes[first..<index])
         while index < bytes.count {
             let byte = bytes[index]

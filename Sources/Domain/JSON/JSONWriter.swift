@@ -22,7 +22,7 @@ extension JSON {
         switch self {
         case .null: out.append(contentsOf: "null".utf8)
         case .bool(let value): out.append(contentsOf: (value ? "true" : "false").utf8)
-        case .integer(let value): out.append(contentsOf: String(value).utf8)
+        case .integer(let value): JSON.write(value, into: &out)
         case .number(let text): out.append(contentsOf: text.utf8)
         case .string(let text): JSON.write(text: text, into: &out)
         case .array(let elements):
@@ -33,7 +33,7 @@ extension JSON {
             }
             out.append(UInt8(ascii: "]"))
         case .object(let members):
-            let ordered = sorted ? members.sorted(by: JSON.precedes) : members
+            let ordered = sorted ? JSON.inOrder(members) : members
             out.append(UInt8(ascii: "{"))
             for (index, member) in ordered.enumerated() {
                 if index > 0 { out.append(UInt8(ascii: ",")) }
@@ -45,6 +45,26 @@ extension JSON {
         }
     }
 
+    /// The members sorted; most stand in order already.
+    private static func inOrder(_ members: [Member]) -> [Member] {
+        for index in members.indices.dropFirst() where !precedes(members[index - 1], members[index])
+        {
+            return members.sorted(by: precedes)
+        }
+        return members
+    }
+
+    static func write(_ value: Int64, into out: inout [UInt8]) {
+        if value < 0 { out.append(UInt8(ascii: "-")) }
+        let start = out.count
+        var rest = value.magnitude
+        repeat {
+            out.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            rest /= 10
+        } while rest > 0
+        out[start...].reverse()
+    }
+
     private static func precedes(_ left: Member, _ right: Member) -> Bool {
         let compared = left.name.utf8.withContiguousStorageIfAvailable { left in
             right.name.utf8.withContiguousStorageIfAvailable { right in
@@ -54,7 +74,7 @@ extension JSON {
         return (compared ?? nil) ?? left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
     }
 
-    private static func write(text: String, into out: inout [UInt8]) {
+    static func write(text: String, into out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         let isPlain = text.utf8.withContiguousStorageIfAvailable { bytes in
             let isPlain = bytes.allSatisfy {

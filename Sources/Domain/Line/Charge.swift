@@ -1,6 +1,7 @@
 /// The copies of one transaction, or of several that stand for one period, merged.
 struct Charge {
-    private(set) var statement: TransactionStatement
+    /// The statement, mostly where its one copy keeps it.
+    private var kept: Copy<TransactionStatement>.Kept
     private(set) var aliases: [String]
     var purchasedAt: Instant
     /// Whether a receipt's row says when it was charged, which may be when it was restored.
@@ -19,11 +20,17 @@ struct Charge {
     private var firstSignedAt: Instant?
     private var copies: [Copy<TransactionStatement>]
 
+    private(set) var statement: TransactionStatement {
+        get { kept.content }
+        set { kept = .content(newValue) }
+    }
+
     /// The merged copies of one transaction; `nil` without a copy.
     init?(_ copies: Copies<TransactionStatement>) {
-        guard let merged = Charge.merged(copies.inOrder) else { return nil }
+        guard let kept = Charge.merged(copies.inOrder) else { return nil }
+        self.kept = kept
+        let merged = kept.content
         self.copies = copies.inOrder
-        statement = merged
         aliases = [merged.transaction]
         purchasedAt = merged.purchasedAt
         isDatedByRow = copies.newest?.source.isReceipt == true
@@ -41,9 +48,13 @@ struct Charge {
     }
 
     /// What copies say together, the lightest first.
-    private static func merged(_ copies: [Copy<TransactionStatement>]) -> TransactionStatement? {
+    private static func merged(_ copies: [Copy<TransactionStatement>])
+        -> Copy<TransactionStatement>.Kept?
+    {
         guard let lightest = copies.first else { return nil }
-        return copies.dropFirst().reduce(lightest.content) { $0.overlaid(by: $1.content) }
+        guard copies.count > 1 else { return lightest.kept }
+        return .content(
+            copies.dropFirst().reduce(lightest.content) { $0.overlaid(by: $1.content) })
     }
 
     /// The one period that several transactions stand for (R2).
@@ -72,7 +83,7 @@ struct Charge {
         }
         var joined = charges[0]
         joined.copies = charges.flatMap(\.copies).sorted { Copy.isOutweighed($0, by: $1) }
-        joined.statement = Charge.merged(joined.copies) ?? joined.statement
+        joined.kept = Charge.merged(joined.copies) ?? joined.kept
         joined.paidMilliunits = joined.statement.paidMilliunits
         joined.aliases = charges.flatMap(\.aliases).sorted(by: Charge.idPrecedes)
         if let first = charges.min(by: { $0.purchasedAt < $1.purchasedAt }) {
@@ -97,8 +108,10 @@ struct Charge {
         for index in joined.moneyBack.indices {
             joined.moneyBack[index].priceMilliunits = joined.paidMilliunits
         }
-        joined.statement.seats?.revokedQuantity =
-            charges.compactMap { $0.statement.seats?.revokedQuantity }.max()
+        if joined.statement.seats != nil {
+            joined.statement.seats?.revokedQuantity =
+                charges.compactMap { $0.statement.seats?.revokedQuantity }.max()
+        }
         return joined
     }
 

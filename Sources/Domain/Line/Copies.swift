@@ -10,20 +10,22 @@ extension RenewalStatement: Signed {}
 /// One signed copy of a statement, ordered by how much it counts.
 struct Copy<Content: Signed>: Sendable, Hashable {
     /// Kept elsewhere, so that a copy is small to move while many are put in order.
-    private indirect enum Kept: Sendable, Hashable {
+    indirect enum Kept: Sendable, Hashable {
         case content(Content)
+
+        var content: Content {
+            switch self {
+            case .content(let content): content
+            }
+        }
     }
 
-    private let kept: Kept
+    let kept: Kept
     let fingerprint: Fingerprint
     let source: Source
     let signedAt: Instant
 
-    var content: Content {
-        switch kept {
-        case .content(let content): content
-        }
-    }
+    var content: Content { kept.content }
 
     init(_ content: Content, _ fingerprint: Fingerprint, from source: Source) {
         kept = .content(content)

@@ -1,14 +1,16 @@
 // The form in which a projection keeps a line; it is written anew by every rebuild.
 
 extension Line {
-    /// The line as JSON, without its stream and position, which stand beside it.
-    public var state: JSON {
-        JSON(members: [
-            "periods": .array(periods.map(\.state)),
-            "intents": .array(intents.map(\.state)),
-            "claims": .array(claims.map(\.state)),
-            "previousOriginal": .text(previousOriginal),
-        ])
+    /// The line as canonical JSON text, without its stream and position, which stand beside it.
+    public var state: String {
+        var writer = CanonicalWriter()
+        writer.object { writer in
+            writer.json("claims", .array(claims.map(\.state)))
+            writer.list("intents", intents) { $1.write(to: &$0) }
+            writer.list("periods", periods) { $1.write(to: &$0) }
+            writer.text("previousOriginal", previousOriginal)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     /// Reads what `state` wrote.
@@ -58,14 +60,16 @@ extension Line.Claim {
 }
 
 extension Intent {
-    fileprivate var state: JSON {
-        JSON(members: [
-            "signedAt": .instant(signedAt), "willRenew": .truth(willRenew),
-            "nextProduct": .text(nextProduct), "expirationIntent": .whole(expirationIntent),
-            "commitmentWillRenew": .truth(commitmentWillRenew),
-            "commitmentNextProduct": .text(commitmentNextProduct),
-            "commitmentRenewsAt": .instant(commitmentRenewsAt),
-        ])
+    fileprivate func write(to writer: inout CanonicalWriter) {
+        writer.object { writer in
+            writer.text("commitmentNextProduct", commitmentNextProduct)
+            writer.instant("commitmentRenewsAt", commitmentRenewsAt)
+            writer.truth("commitmentWillRenew", commitmentWillRenew)
+            writer.whole("expirationIntent", expirationIntent)
+            writer.text("nextProduct", nextProduct)
+            writer.instant("signedAt", signedAt)
+            writer.truth("willRenew", willRenew)
+        }
     }
 
     fileprivate init(state: JSON) throws(CodecError) {
@@ -167,36 +171,49 @@ extension Installment {
 }
 
 extension Period {
-    fileprivate var state: JSON {
-        JSON(members: [
-            "transaction": .string(transaction),
-            "aliases": aliases.count == 1 ? nil : .array(aliases.map(JSON.string)),
-            "webOrderLineItem": .text(webOrderLineItem), "bundle": .string(bundle),
-            "product": .string(product), "group": .text(group), "shape": .string(shape.rawValue),
-            "purchasedAt": .instant(purchasedAt),
-            "from": from == purchasedAt ? nil : .instant(from),
-            "expiresAt": .instant(expiresAt), "until": .instant(until),
-            "ending": ending == .expiry ? nil : .string(ending.rawValue), "grace": grace?.state,
-            "retries": retries.isEmpty
-                ? nil
-                : .array(
-                    retries.flatMap {
-                        [
-                            .integer($0.lowerBound.milliseconds),
-                            .integer($0.upperBound.milliseconds),
-                        ]
-                    }),
-            "class": .string(periodClass.rawValue), "price": .whole(priceMilliunits),
-            "currency": .text(currency), "ownership": .text(ownership),
-            "token": .whole(token?.number), "reason": .text(reason),
-            "revokedAt": .instant(revokedAt), "isRefunded": isRefunded ? .bool(true) : nil,
-            "refundShare": .whole(refundShare), "isUpgraded": isUpgraded ? .bool(true) : nil,
-            "seatPayments": seatPayments.isEmpty ? nil : .array(seatPayments.map(\.state)),
-            "installment": installment?.state,
-            "moneyBack": moneyBack.isEmpty ? nil : .array(moneyBack.map(\.state)),
-            "extensions": extensions.isEmpty ? nil : .array(extensions.map(\.state)),
-            "storefront": .text(storefront), "offer": .text(offer), "flags": .flags(flags),
-        ])
+    fileprivate func write(to writer: inout CanonicalWriter) {
+        writer.object { writer in
+            writer.json("aliases", aliases.count == 1 ? nil : .array(aliases.map(JSON.string)))
+            writer.text("bundle", bundle)
+            writer.text("class", periodClass.rawValue)
+            writer.text("currency", currency)
+            writer.text("ending", ending == .expiry ? nil : ending.rawValue)
+            writer.instant("expiresAt", expiresAt)
+            writer.json("extensions", Period.list(extensions) { $0.state })
+            writer.json("flags", .flags(flags))
+            writer.instant("from", from == purchasedAt ? nil : from)
+            writer.json("grace", grace?.state)
+            writer.text("group", group)
+            writer.json("installment", installment?.state)
+            writer.truth("isRefunded", isRefunded ? true : nil)
+            writer.truth("isUpgraded", isUpgraded ? true : nil)
+            writer.json("moneyBack", Period.list(moneyBack) { $0.state })
+            writer.text("offer", offer)
+            writer.text("ownership", ownership)
+            writer.whole("price", priceMilliunits)
+            writer.text("product", product)
+            writer.instant("purchasedAt", purchasedAt)
+            writer.text("reason", reason)
+            writer.whole("refundShare", refundShare)
+            writer.json(
+                "retries",
+                Period.list(retries.flatMap { [$0.lowerBound, $0.upperBound] }) {
+                    .integer($0.milliseconds)
+                })
+            writer.instant("revokedAt", revokedAt)
+            writer.json("seatPayments", Period.list(seatPayments) { $0.state })
+            writer.text("shape", shape.rawValue)
+            writer.text("storefront", storefront)
+            writer.whole("token", token?.number)
+            writer.text("transaction", transaction)
+            writer.instant("until", until)
+            writer.text("webOrderLineItem", webOrderLineItem)
+        }
+    }
+
+    /// A list; nothing when it is empty.
+    private static func list<Part>(_ parts: [Part], _ state: (Part) -> JSON) -> JSON? {
+        parts.isEmpty ? nil : .array(parts.map(state))
     }
 
     fileprivate init(state: JSON) throws(CodecError) {

@@ -31,7 +31,12 @@ extension Subscription {
 
     /// What was charged for each period, in order.
     private func charges() -> [Charge] {
-        let charges = transactions.values.compactMap { Charge($0) }
+        // Ids mostly grow with time, so that little is left to be put in order.
+        let charges = transactions.sorted { $0.key < $1.key }.compactMap { Charge($0.value) }
+        // Mostly each transaction is a period of its own.
+        if Set(charges.map(\.identity)).count == charges.count {
+            return Charge.inOrder(charges.map { Charge.joined([$0]) })
+        }
         return Charge.inOrder(
             Dictionary(grouping: charges, by: \.identity).values.map(Charge.joined))
     }

@@ -26,6 +26,7 @@ extension MoneyBack {
     /// Statements that follow each other without a reversal between them are one refund, whose date
     /// and share the newest of them says.
     static func history(_ copies: [Copy<TransactionStatement>], price: Int64?) -> [MoneyBack] {
+        guard copies.contains(where: { $0.content.revokedAt != nil }) else { return [] }
         var history: [MoneyBack] = []
         var merged: TransactionStatement?
         for copy in copies {
@@ -51,6 +52,7 @@ extension Extension {
     static func history(
         _ copies: [Copy<TransactionStatement>], _ notices: [(at: Instant, end: Instant?)]
     ) -> [Extension] {
+        guard copies.count > 1 || !notices.isEmpty else { return [] }
         let stated = copies.compactMap { copy in
             copy.content.expiresAt.map { (at: copy.signedAt, end: Optional($0), isNotice: false) }
         }

@@ -6,6 +6,9 @@ extension Charge {
     /// purchase date.
     static func inOrder(_ charges: [Charge]) -> [Charge] {
         var charges = charges
+        guard charges.contains(where: \.isDatedByRow) else {
+            return charges.sorted { $0.precedes($1) }
+        }
         let rows = charges.filter { $0.isDatedByRow && $0.shape == .subscription }
         if rows.contains(where: { $0.isRestored(among: rows) }) {
             charges.sort { $0.expiryPrecedes($1) }

@@ -56,8 +56,8 @@ public struct Subscription: Sendable, Hashable {
         // Even a halted stream must know what it holds, or nothing could be appended to it.
         revision = max(revision, entry.revision)
         let event = entry.event
-        let earlier = held[event.key]
-        held[event.key] = min(earlier ?? entry.position, entry.position)
+        let earlier = held.updateValue(entry.position, forKey: event.key)
+        if let earlier, earlier < entry.position { held[event.key] = earlier }
         guard haltedAt == nil else { return }
         position = max(position, entry.position)
         guard earlier == nil else { return }

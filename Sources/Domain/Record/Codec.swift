@@ -18,13 +18,11 @@ struct BodyReader {
     init(_ json: JSON) { self.json = json }
 
     func text(_ name: String) throws(CodecError) -> String {
-        guard let value = json[name]?.text else { throw .unreadable(member: name) }
-        return value
+        try present(try textIfAny(name), name)
     }
 
     func whole(_ name: String) throws(CodecError) -> Int64 {
-        guard let value = json[name]?.integer else { throw .unreadable(member: name) }
-        return value
+        try present(try wholeIfAny(name), name)
     }
 
     func instant(_ name: String) throws(CodecError) -> Instant {
@@ -36,25 +34,40 @@ struct BodyReader {
     }
 
     func textIfAny(_ name: String) throws(CodecError) -> String? {
-        json[name] == nil ? nil : try text(name)
+        switch json[name] {
+        case nil: nil
+        case .string(let text)?: text
+        default: throw .unreadable(member: name)
+        }
     }
 
     func wholeIfAny(_ name: String) throws(CodecError) -> Int64? {
-        json[name] == nil ? nil : try whole(name)
+        switch json[name] {
+        case nil: nil
+        case .integer(let value)?: value
+        default: throw .unreadable(member: name)
+        }
     }
 
     func instantIfAny(_ name: String) throws(CodecError) -> Instant? {
-        json[name] == nil ? nil : try instant(name)
+        try wholeIfAny(name).map(Instant.init(milliseconds:))
     }
 
     func customerIfAny(_ name: String) throws(CodecError) -> CustomerNumber? {
-        json[name] == nil ? nil : try customer(name)
+        try wholeIfAny(name).map(CustomerNumber.init)
     }
 
     func truthIfAny(_ name: String) throws(CodecError) -> Bool? {
-        guard let value = json[name] else { return nil }
-        guard let truth = value.bool else { throw .unreadable(member: name) }
-        return truth
+        switch json[name] {
+        case nil: nil
+        case .bool(let truth)?: truth
+        default: throw .unreadable(member: name)
+        }
+    }
+
+    private func present<T>(_ value: T?, _ name: String) throws(CodecError) -> T {
+        guard let value else { throw .unreadable(member: name) }
+        return value
     }
 
     func texts(_ name: String) throws(CodecError) -> [String] {

@@ -45,9 +45,10 @@ public struct Event: Sendable, Hashable {
 
     /// What an event can say.
     public enum Content: Sendable, Hashable {
-        case notice(Notice)
-        case transaction(TransactionStatement)
-        case renewal(RenewalStatement)
+        // Large, and moved about much: kept elsewhere.
+        indirect case notice(Notice)
+        indirect case transaction(TransactionStatement)
+        indirect case renewal(RenewalStatement)
         case confirmation(Confirmation)
         case tokenLink(TokenLink)
         case binding(LineBinding)

@@ -171,7 +171,7 @@ struct ExportTests {
     func refused() async throws {
         try await TestService.run { service in
             let wrong: [(String, [String: [String]])] = [
-                ("people", [:]), ("periods", ["format": ["parquet"]]),
+                ("people", [:]),
                 ("periods", ["rows-per-file": ["0"]]), ("entries", ["app": ["com.example.app"]]),
                 ("periods", ["as-known-position": ["99999"]]),
             ]

@@ -205,7 +205,7 @@ struct MetricDepthTests {
             #expect(skew.rows.first?["notifications"] == .integer(1))
             #expect((skew.only ?? 0) > 3_600_000)
             let lag = try await value("projection_lag")
-            #expect(lag.rows.count == 2)
+            #expect(lag.rows.count == Projections.all.count)
             #expect(lag.rows.allSatisfy { $0["key"]?["projection"]?.text != nil })
         }
     }

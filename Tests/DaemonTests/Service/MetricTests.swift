@@ -107,6 +107,9 @@ struct MetricTests {
             #expect(forbidden.status == 403)
             let listed = try await service.ask("GET", "/v1/metrics")
             #expect((listed["metrics"]?.elements?.count ?? 0) > 30)
+            let revenue = listed["metrics"]?.elements?.first { $0["name"]?.text == "revenue" }
+            #expect(revenue?["takes"]?.elements?.compactMap(\.text) == ["from", "to", "basis"])
+            #expect(revenue?["options"]?.elements?.compactMap(\.text) == ["currency"])
         }
     }
 }

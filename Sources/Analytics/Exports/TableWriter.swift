@@ -1,34 +1,55 @@
-import Analytics
 import Domain
 
-/// Writes rows of a table as text.
-enum RowWriter: String, CaseIterable, Sendable {
-    /// RFC 4180, with a first line of names.
-    case csv
-    /// One JSON object a line.
-    case ndjson
+/// Writes the rows of a table in a format, a part at a time.
+public struct TableWriter: Sendable {
+    /// How a table is written.
+    public enum Format: String, Sendable, Hashable, CaseIterable {
+        /// RFC 4180, with a first line of names.
+        case csv
+        /// One JSON object a line.
+        case ndjson
+        /// Apache Parquet, not compressed.
+        case parquet
+    }
 
-    /// What a file begins with.
-    func head(_ table: ExportTable) -> [UInt8] {
-        switch self {
-        case .csv: Array((table.columns.map(\.name).joined(separator: ",") + "\r\n").utf8)
+    private let columns: [ExportTable.Column]
+    private let format: Format
+    private var parquet: ParquetWriter
+
+    /// A writer that has written nothing.
+    public init(_ format: Format, _ table: ExportTable) {
+        self.format = format
+        columns = table.columns
+        parquet = ParquetWriter(table.columns)
+    }
+
+    /// What the text or file begins with.
+    public mutating func begin() -> [UInt8] {
+        switch format {
+        case .csv: Array((columns.map(\.name).joined(separator: ",") + "\r\n").utf8)
         case .ndjson: []
+        case .parquet: parquet.begin()
         }
     }
 
-    /// Adds rows to what is to be written.
-    func write(_ rows: [[ExportTable.Cell]], of table: ExportTable, into out: inout [UInt8]) {
-        let columns = table.columns
-        for row in rows {
-            switch self {
-            case .csv: RowWriter.writeLine(row, into: &out)
-            case .ndjson:
+    /// What follows from some more rows.
+    public mutating func write(_ rows: [[ExportTable.Cell]]) -> [UInt8] {
+        var out: [UInt8] = []
+        switch format {
+        case .csv: for row in rows { TableWriter.writeLine(row, into: &out) }
+        case .ndjson:
+            for row in rows {
                 JSON.object(zip(columns, row).map { JSON.Member($0.name, $1.json) })
                     .write(into: &out, sorted: false)
                 out.append(UInt8(ascii: "\n"))
             }
+        case .parquet: out = parquet.write(rows)
         }
+        return out
     }
+
+    /// What the text or file ends with.
+    public mutating func end() -> [UInt8] { format == .parquet ? parquet.end() : [] }
 
     private static func writeLine(_ row: [ExportTable.Cell], into out: inout [UInt8]) {
         for (place, cell) in row.enumerated() {
