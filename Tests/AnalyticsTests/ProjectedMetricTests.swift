@@ -140,8 +140,9 @@ struct ProjectedMetricTests {
             #expect(try await ledger.metrics.measureProjected(question) == nil)
             try await compare(ledger, 5, &random) { _ in second }
             for projection in [PeriodsProjection(), MetricsProjection()] as [any Projection] {
-                #expect(try await ledger.status(projection).isRebuilding)
                 try await ledger.following([projection]) {
+                    // The projector asks for it once it has met the new settings.
+                    try await ledger.until { try await ledger.status(projection).isRebuilding }
                     _ = try await ledger.rebuild(projection).replace()
                 }
             }

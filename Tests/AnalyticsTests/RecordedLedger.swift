@@ -121,10 +121,15 @@ struct RecordedLedger: Sendable {
 
     private func level(_ projection: any Projection) async throws {
         let head = try await head()
+        try await until { try await status(projection).position >= head }
+    }
+
+    /// Waits until a condition holds.
+    func until(_ condition: () async throws -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(600)
-        while try await status(projection).position < head {
+        while try await !condition() {
             guard ContinuousClock.now < deadline else {
-                Issue.record("\(projection.name) does not come level")
+                Issue.record("what was waited for has not come")
                 return
             }
             try await loop.sleep(for: .milliseconds(2))

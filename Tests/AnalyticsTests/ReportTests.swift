@@ -76,7 +76,7 @@ struct ReportTests {
             ]
             let known: Set<Metric> = [.trialConversion, .trialsMovement]
             for (metric, members) in counts {
-                let sums = members.map { "sum(\($0))::bigint" }.joined(separator: ", ")
+                let sums = members.map { "coalesce(sum(\($0)), 0)::bigint" }.joined(separator: ", ")
                 let sql = """
                     select \(sums) from report.\(metric.rawValue)('2025-02-10Z', '2025-04-15Z'\
                     \(known.contains(metric) ? ", '2026-01-01Z'" : "")) \
@@ -98,7 +98,7 @@ struct ReportTests {
                 .inBillingRetry,
             ] {
                 let sql = """
-                    select sum(value)::bigint from report.\(metric.rawValue)('2025-03-01Z') \
+                    select coalesce(sum(value), 0)::bigint from report.\(metric.rawValue)('2025-03-01Z') \
                     where environment = 'Production'
                     """
                 let found = try await asked(sql, 0, ledger)
@@ -144,11 +144,11 @@ struct ReportTests {
         try await withLives { ledger in
             let session = try await BlockingConnection.open(
                 ledger.address, options: ["set role subledger_analyst"])
-            for name in ["period", "coverage", "movement", "entry", "line"] {
+            for name in ["period", "coverage", "movement", "entry"] {
                 let count = try await session.query("select count(*) from report.\(name)").only()
                 #expect(try count.int8(0) > 100, "\(name)")
             }
-            for name in ["customer", "entitlement"] {
+            for name in ["customer", "entitlement", "line"] {
                 _ = try await session.query("select * from report.\(name)")
             }
             _ = try await session.query("select * from report.mrr(now())")
