@@ -1,5 +1,6 @@
 import Domain
 import Operation
+import Projecting
 import Testing
 
 @testable import Daemon
