@@ -61,8 +61,17 @@ struct ClusterFiles: Sendable {
         guard !Files.exists(data + "/PG_VERSION") else { return }
         let programs = try ServerPrograms(version: nil)
         log("making a PostgreSQL cluster in \(directory)")
-        let new = directory + "/data.new"
-        if Files.exists(new) { try run(["/bin/rm", "-r", "--", new]) }
+        // One's own: what a killed process left behind may still be written to by its child.
+        let prefix = "data.new"
+        let new = directory + "/\(prefix).\(getpid())"
+        for name in Files.names(in: directory) where name.hasPrefix(prefix) {
+            let isOwn = directory + "/" + name == new
+            do throws(ClusterError) {
+                try run(["/bin/rm", "-rf", "--", directory + "/" + name])
+            } catch {
+                if isOwn { throw error }  // others are removed at some later start
+            }
+        }
         try run(
             user.prefix + [
                 programs.initdb, "--pgdata=\(new)", "--username=\(Cluster.superuser)",

@@ -71,6 +71,28 @@ struct ClusterTests {
         }
     }
 
+    @Test("is made although the child of a killed process still writes where it was being made")
+    func halfMade() async throws {
+        try await withDirectory { directory in
+            let left = directory + "/db/data.new.1"
+            let words = ["sh", "-c", "while :; do mkdir -p \(left)/base/$((n += 1)); done"]
+            // Made once, so that the folder is the server's user's.
+            try Cluster.open(directory: directory + "/db").release()
+            #expect(run("rm", "-r", directory + "/db/data") == 0)
+            var child = pid_t()
+            let pointers = words.map { strdup($0) } + [nil]
+            defer { pointers.forEach { free($0) } }
+            #expect(posix_spawnp(&child, "sh", nil, nil, pointers, environ) == 0)
+            defer {
+                kill(child, SIGKILL)
+                waitpid(child, nil, 0)
+            }
+            let cluster = try Cluster.open(directory: directory + "/db")
+            #expect(try await answer(of: cluster) == 42)
+            cluster.release()
+        }
+    }
+
     @Test("keeps data across a postmaster that was killed, whether reopened or restarted")
     func killed() async throws {
         try await withDirectory { directory in
