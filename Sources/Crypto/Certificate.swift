@@ -121,7 +121,7 @@ public struct Certificate: Sendable {
 
 /// Owns one certificate of libcrypto.
 ///
-/// Unchecked sendability holds because the certificate is never changed, and what libcrypto derives
+/// `@unchecked` holds because the certificate is never changed, and what libcrypto derives
 /// from its extensions is derived once, when it is made, before any other thread can see it.
 final class CertificatePointer: @unchecked Sendable {
     /// `XN_FLAG_RFC2253`, a macro too complex to be imported.

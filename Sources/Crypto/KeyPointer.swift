@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Owns one key of libcrypto.
 ///
-/// Unchecked sendability holds because the key is never changed after it is made, and libcrypto
+/// `@unchecked` holds because the key is never changed after it is made, and libcrypto
 /// allows concurrent use of an unchanging key, each operation in a context of its own.
 package final class KeyPointer: @unchecked Sendable {
     package let pointer: OpaquePointer

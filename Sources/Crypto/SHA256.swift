@@ -81,7 +81,7 @@ public struct SHA256: ~Copyable {
 
 /// A fetched hash algorithm: fetching once saves a search of the provider for each hash.
 ///
-/// Unchecked sendability holds because a fetched algorithm is never changed after it is fetched.
+/// `@unchecked` holds because a fetched algorithm is never changed after it is fetched.
 final class MessageDigest: @unchecked Sendable {
     static let sha256 = MessageDigest(named: "SHA256")
 

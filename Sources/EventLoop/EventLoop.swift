@@ -25,8 +25,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
     private let inbox = Mutex(Inbox())
     /// The loop's `pthread_t` while its thread runs, else 0.
     private let thread = Atomic<UInt>(0)
-    /// Unsafe isolation holds because it is touched by the loop's thread alone, which `init` starts
-    /// after writing this constant.
+    /// `nonisolated(unsafe)` holds because it is touched by the loop's thread alone, which `init`
+    /// starts after writing this constant.
     nonisolated(unsafe) let core: Core
 
     /// Makes a loop and starts its thread, which runs until `stop`.

@@ -1,6 +1,6 @@
 /// One task's sleep, from `begin` to its end, whichever of the two requests comes first.
 ///
-/// Unchecked sendability holds because it crosses threads only as a reference: its members are
+/// `@unchecked` holds because it crosses threads only as a reference: its members are
 /// touched on the loop alone.
 final class Sleeper: @unchecked Sendable {
     private let loop: EventLoop

@@ -10,7 +10,7 @@ struct Service: Sendable {
 
 /// One loop's listening socket and its connections.
 ///
-/// Unchecked sendability holds because its references cross threads within closures that its loop
+/// `@unchecked` holds because its references cross threads within closures that its loop
 /// executes: its variables are touched on that loop alone.
 final class Acceptor: @unchecked Sendable {
     let loop: EventLoop

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// One client's connection: reads requests, one after the other, and writes what is answered.
 ///
-/// Unchecked sendability holds because its references cross threads within tasks and closures that
+/// `@unchecked` holds because its references cross threads within tasks and closures that
 /// its loop executes: its members are touched on that loop alone.
 final class Connection: @unchecked Sendable {
     enum Phase {

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The thread of a client, and what others hand to it.
 ///
-/// Unchecked sendability holds because the handle is made before any other thread sees it and
+/// `@unchecked` holds because the handle is made before any other thread sees it and
 /// only `curl_multi_wakeup`, which any thread may call, is used off the courier's own thread; the
 /// transfers are touched on that thread alone; all else is behind the mutex.
 final class Courier: @unchecked Sendable {

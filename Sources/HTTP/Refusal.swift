@@ -39,7 +39,7 @@ public enum Refusal: Error, Equatable, Sendable {
     /// A coding other than `chunked`.
     case unknownTransferEncoding
     /// A method that this server cannot serve on any target.
-    case methodNotImplemented
+    case methodNotSupported
     /// A version other than 1.0 and 1.1.
     case versionNotSupported
 
@@ -55,7 +55,7 @@ public enum Refusal: Error, Equatable, Sendable {
         case .targetTooLong: 414
         case .unknownExpectation: 417
         case .headTooLarge: 431
-        case .unknownTransferEncoding, .methodNotImplemented: 501
+        case .unknownTransferEncoding, .methodNotSupported: 501
         case .versionNotSupported: 505
         }
     }
@@ -83,7 +83,7 @@ public enum Refusal: Error, Equatable, Sendable {
         case .unknownExpectation: "The only expectation known is 100-continue."
         case .headTooLarge: "The header section is too large."
         case .unknownTransferEncoding: "The only transfer coding known is chunked."
-        case .methodNotImplemented: "This server does not know the method."
+        case .methodNotSupported: "This server does not know the method."
         case .versionNotSupported: "The versions supported are HTTP/1.1 and HTTP/1.0."
         }
     }

@@ -29,7 +29,7 @@ struct RequestLine {
         let target = start..<index
         isOneOne = try Self.version(bytes, index + 1..<line.upperBound)
         // The target of CONNECT has a form of its own, so the method is looked at first.
-        guard !bytes.equals("CONNECT", in: method) else { throw .methodNotImplemented }
+        guard !bytes.equals("CONNECT", in: method) else { throw .methodNotSupported }
         let parts = try Target(bytes, target, isOptions: bytes.equals("OPTIONS", in: method))
         self.method = method.from(base)
         self.target = target.from(base)

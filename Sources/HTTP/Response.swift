@@ -94,6 +94,10 @@ extension Response {
         return zip(name.utf8, own.utf8).allSatisfy { ASCII.lowercased($0) == $1 }
     }
 
+    /// What a status means, in words that no client reads.
+    ///
+    /// - Source: RFC 9110, 15.1: its phrases may be replaced. That for 501 would speak of this server
+    ///   as unfinished; what it answers so is a method or coding that it does not know.
     static func reason(_ status: Int) -> String {
         switch status {
         case 200: "OK"
@@ -119,7 +123,7 @@ extension Response {
         case 429: "Too Many Requests"
         case 431: "Request Header Fields Too Large"
         case 500: "Internal Server Error"
-        case 501: "Not Implemented"
+        case 501: "Not Supported"
         case 503: "Service Unavailable"
         case 505: "HTTP Version Not Supported"
         default: "Other"

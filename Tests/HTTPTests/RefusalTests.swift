@@ -61,7 +61,7 @@ struct RefusalTests {
         ("GET\u{0} / HTTP/1.1\r\n", .badMethod),
         ("\u{16}\u{3}\u{1}", .badMethod),
         (String(repeating: "A", count: 33) + " / HTTP/1.1\r\n", .badMethod),
-        ("CONNECT h:443 HTTP/1.1\r\n", .methodNotImplemented),
+        ("CONNECT h:443 HTTP/1.1\r\n", .methodNotSupported),
         ("\n", .badMethod),
         ("\r\n\r\nGET / HTTP/1.1\r\n", .badMethod),
         ("\rGET / HTTP/1.1\r\n", .badLineEnding),
@@ -193,7 +193,7 @@ struct RefusalTests {
         let statuses: [(Refusal, Int)] = [
             (.badHost, 400), (.tooSlow, 408), (.bodyTooLarge(limit: 1), 413), (.targetTooLong, 414),
             (.unknownExpectation, 417), (.headTooLarge, 431), (.unknownTransferEncoding, 501),
-            (.methodNotImplemented, 501), (.versionNotSupported, 505),
+            (.methodNotSupported, 501), (.versionNotSupported, 505),
         ]
         for (refusal, status) in statuses { #expect(refusal.status == status) }
     }
