@@ -19,8 +19,7 @@ from http.client import HTTPException
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.dont_write_bytecode = True
 
-from ledger import CATALOG, Ledger
-from signer import BUNDLE, Life, Store
+from signer import Life, Store
 from suite import Suite
 
 DAY = 86_400_000
@@ -43,11 +42,7 @@ class Numbers:
         self.chance = suite.chance
         self.store = Store()
         self.life = Life(self.store, suite.chance, START)
-        self.ledger = Ledger(suite.binary, {})
-        self.ledger.write(
-            apps=[{"bundleId": BUNDLE, "appAppleId": 1000000001, "environments": ["Production"]}],
-            apple={"rootCertificates": [self.store.write_root(self.ledger.directory)]},
-            catalog=CATALOG)
+        self.ledger = self.store.ledger(suite.binary)
         self.bought = []
         self.rates = {}
 

@@ -17,8 +17,8 @@ from http.client import HTTPException
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.dont_write_bytecode = True
 
-from ledger import CATALOG, Ledger, free_port
-from signer import BUNDLE, Life, Store
+from ledger import CATALOG, free_port
+from signer import Life, Store
 from suite import Suite
 
 NOTIFICATIONS = "/v1/apple/notifications"
@@ -39,11 +39,7 @@ class Commands:
         self.report = suite.report
         self.store = Store()
         self.life = Life(self.store, suite.chance, suite.now())
-        self.ledger = Ledger(suite.binary, {})
-        self.ledger.write(
-            apps=[{"bundleId": BUNDLE, "appAppleId": 1000000001, "environments": ["Production"]}],
-            apple={"rootCertificates": [self.store.write_root(self.ledger.directory)]},
-            catalog=CATALOG)
+        self.ledger = self.store.ledger(suite.binary)
 
     def run(self, *words, code=0, **options):
         """Runs a command and checks its exit code and that a failure says something."""

@@ -16,8 +16,7 @@ from http.client import HTTPException
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.dont_write_bytecode = True
 
-from ledger import CATALOG, Ledger
-from signer import BUNDLE, Life, Store
+from signer import Life, Store
 from suite import Suite
 
 POSTERS = 64
@@ -101,10 +100,7 @@ def main():
     ledger = None
     try:
         store = Store()
-        ledger = Ledger(suite.binary, {})
-        ledger.write(
-            apps=[{"bundleId": BUNDLE, "appAppleId": 1000000001, "environments": ["Production"]}],
-            apple={"rootCertificates": [store.write_root(ledger.directory)]}, catalog=CATALOG)
+        ledger = store.ledger(suite.binary)
         ledger.start()
         posting = Posting(ledger, Life(store, chance, suite.now()))
         threads = [

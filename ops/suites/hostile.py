@@ -16,7 +16,7 @@ from http.client import HTTPException
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.dont_write_bytecode = True
 
-from ledger import CATALOG, KEY, Ledger, resident_kib
+from ledger import KEY, resident_kib
 from signer import BUNDLE, Life, Store, base64url, compact
 from suite import Suite
 
@@ -391,10 +391,7 @@ def main():
     ledger = None
     try:
         store = Store()
-        ledger = Ledger(suite.binary, {})
-        ledger.write(
-            apps=[{"bundleId": BUNDLE, "appAppleId": 1000000001, "environments": ["Production"]}],
-            apple={"rootCertificates": [store.write_root(ledger.directory)]}, catalog=CATALOG)
+        ledger = store.ledger(suite.binary)
         ledger.start()
         attack(suite, report, chance, ledger, store)
         report.equal("verify says no faults", ledger.command("verify", within=600).returncode, 0)

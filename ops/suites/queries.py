@@ -17,8 +17,7 @@ from http.client import HTTPException
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.dont_write_bytecode = True
 
-from ledger import CATALOG, Ledger
-from signer import BUNDLE, Life, Store
+from signer import Life, Store
 from suite import Suite
 
 PRICE = 9990
@@ -37,11 +36,7 @@ class Queries:
         self.report = suite.report
         self.store = Store()
         self.life = Life(self.store, suite.chance, month(0))
-        self.ledger = Ledger(suite.binary, {})
-        self.ledger.write(
-            apps=[{"bundleId": BUNDLE, "appAppleId": 1000000001, "environments": ["Production"]}],
-            apple={"rootCertificates": [self.store.write_root(self.ledger.directory)]},
-            catalog=CATALOG)
+        self.ledger = self.store.ledger(suite.binary)
         self.folder = os.path.join(suite.root, "ops/queries")
         # Of each line: its first month and how many it paid for.
         self.lives = []

@@ -14,7 +14,7 @@ from urllib.parse import quote
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.dont_write_bytecode = True
 
-from ledger import CATALOG, Ledger, resident_kib
+from ledger import resident_kib
 from signer import BUNDLE, Life, Store
 from suite import Suite
 
@@ -180,10 +180,7 @@ def main():
     ledger = None
     try:
         store = Store()
-        ledger = Ledger(suite.binary, {})
-        ledger.write(
-            apps=[{"bundleId": BUNDLE, "appAppleId": 1000000001, "environments": ["Production"]}],
-            apple={"rootCertificates": [store.write_root(ledger.directory)]}, catalog=CATALOG)
+        ledger = store.ledger(suite.binary)
         ledger.start()
         life = Life(store, suite.chance, suite.now())
         client = ledger.client()

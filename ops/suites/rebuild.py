@@ -19,9 +19,8 @@ import uuid
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.dont_write_bytecode = True
 
-from ledger import CATALOG, Ledger
 from load import Load
-from signer import BUNDLE, MONTH, Life, Store
+from signer import MONTH, Life, Store
 from suite import Suite
 
 PROJECTIONS = ("subscriptions", "entitlements", "periods", "metrics")
@@ -156,11 +155,7 @@ class Rebuilding:
         self.store = Store()
         lines = suite.choose(10_000, 1_000_000) // (PERIODS * ENTRIES_OF_A_PERIOD)
         self.past = Past(self.store, self.report.seed, suite.now(), lines)
-        self.ledger = Ledger(suite.binary, {})
-        self.ledger.write(
-            apps=[{"bundleId": BUNDLE, "appAppleId": 1000000001, "environments": ["Production"]}],
-            apple={"rootCertificates": [self.store.write_root(self.ledger.directory)]},
-            catalog=CATALOG)
+        self.ledger = self.store.ledger(suite.binary)
         self.load = Load(
             self.ledger.port, READERS, WRITERS, self.news(), {False: 0.04, True: 0.2},
             self.report.seed)

@@ -15,8 +15,8 @@ from http.client import HTTPException
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 sys.dont_write_bytecode = True
 
-from ledger import CATALOG, Ledger, free_port
-from signer import BUNDLE, Life, Store
+from ledger import free_port
+from signer import Life, Store
 from suite import Suite
 
 NOTIFICATIONS = "/v1/apple/notifications"
@@ -188,10 +188,7 @@ def main():
     ledger = several = None
     try:
         store = Store()
-        ledger = Ledger(suite.binary, {})
-        ledger.write(
-            apps=[{"bundleId": BUNDLE, "appAppleId": 1000000001, "environments": ["Production"]}],
-            apple={"rootCertificates": [store.write_root(ledger.directory)]}, catalog=CATALOG)
+        ledger = store.ledger(suite.binary)
         several = Several(suite, ledger, Life(store, suite.chance, suite.now()))
         for daemon in several.daemons:
             several.start(daemon)

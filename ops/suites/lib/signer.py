@@ -11,6 +11,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+from ledger import CATALOG, Ledger
+
 LEAF_MARKER = "1.2.840.113635.100.6.11.1"
 INTERMEDIATE_MARKER = "1.2.840.113635.100.6.2.1"
 
@@ -72,6 +74,14 @@ class Store:
         head = self.header if header is None else base64url(compact(header))
         text = f"{head}.{base64url(body)}"
         return f"{text}.{base64url(self.signature(text.encode()))}"
+
+    def ledger(self, binary):
+        """A ledger that takes what this store signs for Production, not yet started."""
+        ledger = Ledger(binary, {})
+        ledger.write(
+            apps=[{"bundleId": BUNDLE, "appAppleId": 1000000001, "environments": ["Production"]}],
+            apple={"rootCertificates": [self.write_root(ledger.directory)]}, catalog=CATALOG)
+        return ledger
 
     def write_root(self, directory):
         path = os.path.join(directory, "root.der")
