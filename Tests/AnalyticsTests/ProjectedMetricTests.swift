@@ -125,9 +125,18 @@ struct ProjectedMetricTests {
             more.products["other.product"] = Product(kind: "autoRenewable", plan: "P1M")
             // A product that nobody has bought changes no row.
             try await ledger.set(.catalog(more))
-            try await ledger.following()
-            try await compare(ledger, 15, &random) { _ in before }
             let second = try await ledger.head()
+            // Its rows are judged to belong to the new settings after it is level.
+            try await ledger.following {
+                let probe = MetricQuestion(
+                    .mrr,
+                    buckets: [MetricQuestion.Bucket(window: at("2025-03-01")..<at("2025-03-01"))],
+                    knownAt: at("2026-01-01"), position: second)
+                try await ledger.until {
+                    try await ledger.metrics.measureProjected(probe) != nil
+                }
+            }
+            try await compare(ledger, 15, &random) { _ in before }
             try await compare(ledger, 15, &random) { _ in second }
             // One whose plan becomes another does: until it is rebuilt the record answers.
             more.products["pro.monthly"]?.plan = "P1Y"
