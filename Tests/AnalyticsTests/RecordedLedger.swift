@@ -33,7 +33,7 @@ struct RecordedLedger: Sendable {
                 connectionString: address, access: .readWrite, options: Migrator.sessionOptions),
             on: loop)
         await pool.start()
-        try await pool.waitUntilAvailable(within: .seconds(20))
+        try await pool.waitUntilAvailable(within: .seconds(300))
         let writer = Writer(
             on: loop, limits: Writer.Limits(),
             connect: { () async throws(PostgresError) -> Connection in

@@ -39,7 +39,7 @@ struct TestGround: Sendable {
             ConnectionPool.Settings(
                 connectionString: address, options: Migrator.sessionOptions), on: loop)
         await pool.start()
-        try await pool.waitUntilAvailable(within: .seconds(20))
+        try await pool.waitUntilAvailable(within: .seconds(300))
         return pool
     }
 

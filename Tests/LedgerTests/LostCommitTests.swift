@@ -16,7 +16,7 @@ struct LostCommitTests {
             let proxy = try Proxy(to: folder)
             defer { proxy.close() }
             var limits = Writer.Limits()
-            limits.patience = .seconds(20)
+            limits.patience = .seconds(300)
             let writer = ledger.writer(
                 limits: limits, address: ledger.address + " host=\(proxy.folder)")
             try await body(ledger, proxy, writer)

@@ -22,7 +22,7 @@ struct ProjectionTests {
     private func expect(
         _ service: TestService, _ name: String, _ condition: (JSON) -> Bool
     ) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(300)
         while ContinuousClock.now < deadline {
             if condition(try await service.ask("GET", "/v1/projections/\(name)").json) { return }
             try await Task.sleep(for: .milliseconds(20))
