@@ -144,7 +144,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Domain", "EventLoop", "Crypto", "Postgres", "HTTP", "AppStore", "Ledger",
-                "Projecting", "Entitlements", "TestSigner",
+                "Projecting", "Entitlements", "Analytics", "TestSigner", "TestLives",
             ], path: "Tests/Bench", swiftSettings: strict),
         tests("HTTPTests", ["HTTP", "EventLoop"]),
     ]

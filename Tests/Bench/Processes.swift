@@ -43,7 +43,8 @@ enum Processes {
         return most
     }
 
-    private static func highWater(_ process: pid_t) -> Double {
+    /// The most that a process has held in memory so far. Units: MiB.
+    static func highWater(_ process: pid_t) -> Double {
         let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
         for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") {
             let number = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first

@@ -3,8 +3,8 @@ import Foundation
 /// Measures the program against bounds found in the same run.
 @main
 struct Program {
-    static let names = ["append", "post", "read", "verify", "rebuild"]
-    static let usage = "usage: ops/bench [--quick] [append] [post] [read] [verify] [rebuild]"
+    static let names = ["append", "post", "read", "verify", "rebuild", "metrics"]
+    static let usage = "usage: ops/bench [--quick] [\(names.joined(separator: "] ["))]"
 
     static func main() async {
         var wanted: [String] = []
@@ -59,6 +59,12 @@ struct Program {
         if wanted.contains("rebuild") {
             figures += try await Rebuilding(
                 ground: ground, binary: binary, count: isQuick ? 24_000 : 240_000
+            ).figures()
+        }
+        if wanted.contains("metrics") {
+            figures += try await Measuring(
+                ground: ground, forge: forge, binary: binary,
+                count: isQuick ? 100_000 : 5_000_000
             ).figures()
         }
         return figures

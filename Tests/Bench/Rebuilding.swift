@@ -53,7 +53,7 @@ struct Rebuilding {
             }
         }
         // So that the command need not follow the whole record before it rebuilds.
-        try await stand(LinesProjection(), pool)
+        try await Filling.stand(LinesProjection(), at: Int64(count), pool)
         await pool.close()
         await copying.close()
         loop.stop()
@@ -85,7 +85,7 @@ struct Rebuilding {
     private func rebuild(
         _ projection: any Projection, _ workers: Int, _ address: String, _ pool: ConnectionPool
     ) async throws -> Double {
-        try await stand(projection, pool)
+        try await Filling.stand(projection, at: Int64(count), pool)
         let rebuild = Rebuild(
             projection, pool: pool, reader: LedgerReader(pool),
             resources: Rebuild.Resources(
@@ -101,55 +101,24 @@ struct Rebuilding {
         return start.secondsSince
     }
 
-    /// Makes the generation that serves stand where the record ends: nothing follows here.
-    private func stand(_ projection: any Projection, _ pool: ConnectionPool) async throws {
-        try await pool.query("delete from projection.generation")
-        try await pool.query(
-            "insert into projection.generation values ($1, 1, 0, true, $2, 0)",
-            [.text(projection.name), .int8(Int64(count))])
-    }
-
-    /// Fills the record with lines of purchases, as superuser and without digests, which no fold reads.
+    /// Fills the record with lines of purchases. Entries of one line are far apart, as they are where
+    /// many lines renew month by month.
     private func fill(_ address: String) async throws {
-        let session = try await BlockingConnection.open(address)
-        try await session.beginCopyIn("copy ledger.entry from stdin (format binary)")
-        var rows = CopyRows()
-        for position in 1...count {
-            try rows.append(row(Int64(position)))
-            if rows.byteCount > 1 << 20 { try await session.copyIn(rows.take()) }
-        }
-        try await session.copyIn(rows.finish())
-        _ = try await session.endCopyIn()
-        try await session.query(
-            "insert into ledger.batch values (1, null, null, 1, $1, 1, '\\x00', '\\x00', $2)",
-            [
-                .int8(Int64(count)),
-                .bytes([UInt8](repeating: 0, count: 32 * count.nonzeroBitCount)),
-            ])
-        try await session.execute(script: "analyze ledger.entry")
-        await session.close()
-    }
-
-    /// Entries of one line are far apart, as they are where many lines renew month by month.
-    private func row(_ position: Int64) throws -> [Parameter] {
+        var filling = try await Filling(address)
         let lines = Int64(max(1, count / Rebuilding.periodsOfALine))
-        let (line, period) = ((position - 1) % lines, (position - 1) / lines)
-        let instant = Instant(milliseconds: 1_700_000_000_000 + period * 30 * 86_400_000)
-        var statement = TransactionStatement(
-            transaction: "\(line)-\(period)", original: "\(line)", bundle: "com.example.app",
-            product: "pro.monthly", purchasedAt: instant, signedAt: instant,
-            environment: .production)
-        statement.expiresAt = instant.adding(milliseconds: 30 * 86_400_000)
-        statement.type = "Auto-Renewable Subscription"
-        let content = Event.Content.transaction(statement)
-        let body = String(decoding: content.body.canonicalBytes(), as: UTF8.self)
-        return [
-            .int2(Int16(Bucket.of(statement.stream))), .int8(position),
-            .text(statement.stream.name), .int8(period + 1), .text("renewed"),
-            .text("\(line)-\(period)"), .text("Production"), .int8(line + 1),
-            .int8(instant.milliseconds), .int8(instant.milliseconds), .int8(instant.milliseconds),
-            .int8(1), .text("notification"), .null, .json(body),
-            .bytes([UInt8](repeating: 0, count: 32)),
-        ]
+        for number in 0..<Int64(count) {
+            let (line, period) = (number % lines, number / lines)
+            let instant = Instant(milliseconds: 1_700_000_000_000 + period * 30 * 86_400_000)
+            var statement = TransactionStatement(
+                transaction: "\(line)-\(period)", original: "\(line)", bundle: "com.example.app",
+                product: "pro.monthly", purchasedAt: instant, signedAt: instant,
+                environment: .production)
+            statement.expiresAt = instant.adding(milliseconds: 30 * 86_400_000)
+            statement.type = "Auto-Renewable Subscription"
+            try await filling.add(
+                .transaction(statement), .renewed, at: instant, subject: line + 1,
+                revision: period + 1)
+        }
+        try await filling.end()
     }
 }

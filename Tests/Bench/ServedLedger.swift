@@ -1,6 +1,8 @@
 import Crypto
+import Domain
 import Foundation
 import Glibc
+import HTTP
 import TestSigner
 
 /// `subledger serve` as a child process.
@@ -8,17 +10,30 @@ final class ServedLedger {
     static let key = "bench-key-0123456789abcdef0123456789"
 
     private let process = Process()
+    private let client = Client()
     /// Where it listens.
     private(set) var port: UInt16 = 0
     /// Its process.
     var number: pid_t { process.processIdentifier }
 
     /// Starts the daemon on a database and waits until it listens.
-    init(_ binary: String, _ ground: Ground, database: String, forge: Forge) throws {
+    ///
+    /// - Parameter plans: the plans of products, beside that of the forge.
+    init(
+        _ binary: String, _ ground: Ground, database: String, forge: Forge,
+        plans: [String: String] = [:]
+    ) throws {
         let folder = ground.directory + "/daemon"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
         try Data(forge.store.root.der).write(to: URL(fileURLWithPath: folder + "/root.der"))
+        let products = plans.merging([Forge.product: "P1M"]) { one, _ in one }
+            .sorted { $0.key < $1.key }.map {
+                """
+                "\($0)": {kind: "autoRenewable", group: "G1", level: 1, plan: "\($1)", \
+                entitlements: ["pro"]}
+                """
+            }
         let configuration = """
             {
               dataDirectory: "\(folder)/data",
@@ -26,9 +41,7 @@ final class ServedLedger {
               apps: [{bundleId: "\(Forge.bundle)", appAppleId: \(Forge.appAppleId),
                 environments: ["Production"]}],
               apple: {rootCertificates: ["\(folder)/root.der"], onlineChecks: false},
-              catalog: {products: {
-                "\(Forge.product)": {kind: "autoRenewable", group: "G1", level: 1, plan: "P1M",
-                  entitlements: ["pro"]}}},
+              catalog: {products: {\(products.joined(separator: ", "))}},
             }
             """
         let file = folder + "/config.json5"
@@ -54,6 +67,19 @@ final class ServedLedger {
             throw BenchError.unexpected("the daemon does not listen: \(said)\(log.suffix(2_000))")
         }
         self.port = port
+    }
+
+    /// What it answers to a question.
+    func answer(_ path: String) async throws -> JSON {
+        let answer = try await client.send(
+            "GET", "http://127.0.0.1:\(port)\(path)",
+            headers: [Header("Authorization", "Bearer \(ServedLedger.key)")],
+            limit: 64 << 20, within: .seconds(600))
+        guard answer.status == 200 else {
+            throw BenchError.unexpected(
+                "\(path): \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        return try JSON.parse(answer.body)
     }
 
     /// Ends it in order.
