@@ -86,6 +86,13 @@ struct MetricSQL {
             """, filter.parameters)
     }
 
+    // Nothing that is strict: the planner would make less than a full join of it, expect few rows,
+    // and go through all lines for each one.
+    /// Of a turn: the line was not paid before.
+    static let isNew = "coalesce(old.stream, '') = ''"
+    /// Of a turn: the line is not paid any more.
+    static let isGone = "coalesce(new.stream, '') = ''"
+
     /// How lines turned from one threshold to the next: only those can that have a stretch which
     /// begins or ends between them.
     ///
@@ -137,13 +144,18 @@ struct MetricSQL {
         filter.conditions.append("until_at > \(filter.place(.int8(instants[0])))")
         return Statement(
             """
-            with paid as (select stream, width_bucket(from_at - 1, \(all)) as first, \
+            with blip as materialized (select bucket, stream, first from (\
+            select bucket, stream, width_bucket(from_at - 1, \(all)) as first, \
             width_bucket(until_at - 1, \(all)) as last \
-            from projection.coverage where \(filter.text)) \
-            select first - 1::bigint as place, count(distinct stream) from paid as blip \
-            where first = last and first > 0 and not exists (select from paid as longer \
-            where longer.stream = blip.stream and longer.first <= blip.first \
-            and longer.last >= blip.first and longer.first < longer.last) group by place
+            from projection.coverage where \(filter.text)) as paid where first = last and first > 0) \
+            select first - 1::bigint as place, count(distinct stream) from blip \
+            cross join lateral (select (\(all)::bigint[])[first] as since, \
+            (\(all)::bigint[])[first + 1] as until) as edge \
+            where not exists (select from projection.coverage as standing \
+            where generation = $1 and standing.bucket = blip.bucket \
+            and standing.stream = blip.stream and kind = 'paid' \
+            and (from_at <= since and until_at > since or from_at <= until and until_at > until)) \
+            group by place
             """, filter.parameters)
     }
 

@@ -49,7 +49,7 @@ extension ProjectedMeasurement {
 
     private static func changes(_ thresholds: Thresholds, _ sql: MetricSQL) -> Part {
         let statement = sql.turns(
-            "old.stream is null or new.stream is null",
+            "\(MetricSQL.isNew) or \(MetricSQL.isGone)",
             before: MetricSQL.Columns(dimensions: [], others: ["is_ended"]),
             after: MetricSQL.Columns(dimensions: []), between: thresholds)
         return Part(statement: statement) { measurement, rows throws(PostgresError) in

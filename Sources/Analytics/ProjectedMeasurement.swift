@@ -80,11 +80,11 @@ struct ProjectedMeasurement {
         let condition: String
         switch metric {
         case .reactivated:
-            condition = "old.stream is null"
+            condition = MetricSQL.isNew
             after.dimensions = dimensions
         case .mrrMovement:
             condition = """
-                old.stream is null or new.stream is null or (old.price, old.plan, old.currency) \
+                \(MetricSQL.isNew) or \(MetricSQL.isGone) or (old.price, old.plan, old.currency) \
                 is distinct from (new.price, new.plan, new.currency)
                 """
             before = MetricSQL.Columns(
@@ -92,7 +92,7 @@ struct ProjectedMeasurement {
                 others: ["price"])
             after = before
         default:
-            condition = "new.stream is null and old.is_ended"
+            condition = "\(MetricSQL.isGone) and coalesce(old.is_ended, false)"
             before = MetricSQL.Columns(
                 dimensions: dimensions, others: byReason ? ["reason"] : [])
         }
