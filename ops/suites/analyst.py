@@ -180,6 +180,53 @@ class Numbers:
                       ["export", "periods", "--format", "xml"]):
             self.run(*wrong, code=2)
 
+    def later(self):
+        """A month as it was known is told in the same bytes after many refunds of its purchases."""
+        client = self.ledger.client()
+        window = "?from=2025-06-01&to=2025-07-01"
+        questions = [name + window for name in (
+            "revenue", "mrr_movement", "refund_rate", "refunds_happened", "churned", "new_paid",
+            "arpu", "realised_ltv")]
+        questions += [f"revenue{window}&basis=restated"]
+        questions += [f"{name}?at=2025-06-15" for name in ("mrr", "active_paid", "active_customers")]
+
+        def told(suffix=""):
+            found = {}
+            for question in questions:
+                answer = client.call("GET", f"/v1/metrics/{question}{suffix}")
+                self.report.check(f"{question} is answered", answer.status == 200, answer)
+                found[question] = answer.body
+            return found
+
+        position = client.call("GET", f"/v1/metrics/{questions[0]}")["position"]
+        known = f"&asKnownPosition={position}"
+        before = told(known)
+        count = self.suite.choose(300, 10_000)
+        kept = [payload for payload in self.bought if "revocationDate" not in payload]
+        lines = []
+        for payload in kept[:count]:
+            at = payload["purchaseDate"]
+            payload.update(
+                revocationDate=at + 9 * DAY, signedDate=at + 10 * DAY,
+                revocationType="REFUND_FULL", revocationPercentage=100_000)
+            lines.append(json.dumps({"signedTransaction": self.store.sign(payload)}) + "\n")
+        self.run("import", "transactions", self.file("refunds.jsonl", "".join(lines)))
+        self.report.equal(f"{len(lines)} refunds later, the same bytes", told(known), before)
+        self.level(client)
+        self.report.equal("and once rows were made of them", told(known), before)
+        now = client.call("GET", f"/v1/metrics/{questions[0]}")
+        self.report.check("what is known now differs", now.body != before[questions[0]], now)
+
+    def level(self, client):
+        """Waits until no projection is behind the record."""
+        deadline = time.monotonic() + self.suite.choose(60, 600)
+        while time.monotonic() < deadline:
+            listed = client.call("GET", "/v1/projections")["projections"]
+            if all(one["lag"] == 0 for one in listed):
+                return
+            time.sleep(0.2)
+        self.report.check("projections get level", False, listed)
+
     def digests(self, folder):
         with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
             manifest = json.load(file)
@@ -267,7 +314,8 @@ def main():
     try:
         numbers.ledger.start()
         for part in (
-                numbers.transactions, numbers.import_rates, numbers.metrics, numbers.exports):
+                numbers.transactions, numbers.import_rates, numbers.metrics, numbers.exports,
+                numbers.later):
             part()
     except (RuntimeError, OSError, HTTPException, LookupError, ValueError) as error:
         suite.report.check("the suite ran to its end", False, repr(error))
