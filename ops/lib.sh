@@ -11,7 +11,7 @@ die() {
 
 build_packages=(libcurl4-openssl-dev libpq-dev libssl-dev libuv1-dev pkg-config)
 run_packages=(postgresql-15)
-suite_packages=(python3 python3-venv pgbouncer)
+suite_packages=(python3 python3-venv pgbouncer locales)
 
 # Whether a Debian package is installed.
 installed() {

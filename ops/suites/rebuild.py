@@ -33,9 +33,10 @@ SILENCE = 10  # seconds until a builder that is not heard of is taken for gone
 MEMORY_MIB = (16, 64)
 # Counts of workers, and of buckets in a range.
 SIZES = ((1, None), (2, 1024), (8, None), (1, 1), (2, 7), (8, 64), (2, None))
+LOCALE = "de_DE.UTF-8"  # where a comma stands before fractions
 SURROUNDINGS = (
     {"TZ": "Asia/Kathmandu", "PGTZ": "Asia/Kathmandu", "PGDATESTYLE": "SQL, DMY"},
-    {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8", "PGCLIENTENCODING": "LATIN1"},
+    {"LC_ALL": LOCALE, "LANG": LOCALE, "PGCLIENTENCODING": "LATIN1"},
     {"LC_ALL": "C", "PGOPTIONS": "-c timezone=America/St_Johns -c extra_float_digits=-15"
      " -c intervalstyle=iso_8601 -c bytea_output=escape -c lc_numeric=C.UTF-8"},
 )
@@ -320,17 +321,34 @@ class Rebuilding:
 
     # While the record stands still.
 
+    def surroundings(self):
+        """Environments that no answer may depend on; the locale is made where it is used."""
+        folder = os.path.join(self.ledger.directory, "locales")
+        os.makedirs(folder, exist_ok=True)
+        language, encoding = LOCALE.split(".")
+        made = subprocess.run(
+            ["localedef", "--no-archive", "-i", language, "-f", encoding,
+             os.path.join(folder, LOCALE)], capture_output=True, text=True, check=False)
+        told = subprocess.run(
+            ["python3", "-c", "import locale as l; l.setlocale(l.LC_ALL, ''); print(l.str(0.5))"],
+            env={**os.environ, "LOCPATH": folder, "LC_ALL": LOCALE}, capture_output=True,
+            text=True, check=False)
+        if told.stdout != "0,5\n":
+            self.report.say(f"!! {LOCALE} cannot be made: ITS FRACTIONS WERE NOT PLAYED\n{made.stderr}")
+        return [{"LOCPATH": folder, **one} for one in SURROUNDINGS]
+
     def same(self):
         """One digest, whatever the sizes and the surroundings."""
         self.level()
+        surroundings = self.surroundings()
         for name in PROJECTIONS:
             digests = set()
             for workers, buckets in SIZES[:self.suite.choose(5, len(SIZES))]:
                 range_ = [] if buckets is None else ["--range-buckets", str(buckets)]
                 said = self.run("verify", name, "--workers", str(workers), *range_)
                 digests.add((said.get("position"), said.get("digest"), said.get("liveDigest")))
-            for surroundings in SURROUNDINGS:
-                said = self.run("verify", name, environment=surroundings)
+            for environment in surroundings:
+                said = self.run("verify", name, environment=environment)
                 digests.add((said.get("position"), said.get("digest"), said.get("liveDigest")))
             self.report.check(f"{name} has one digest", len(digests) == 1, digests)
             _, built, live = digests.pop()
