@@ -92,6 +92,46 @@ struct RecordedLedger: Sendable {
             })
     }
 
+    /// What questions come to by a fold of the record, which reads every line once.
+    func folded(_ questions: [MetricQuestion], upTo last: Position) async throws -> [Measurement] {
+        let settings = try await reader.entries(of: [.settings], upTo: last)
+            .reduce(Settings()) { $0.evolved(by: $1) }
+        let middle = questions.count / 2
+        async let first = folded(questions[..<middle], settings, upTo: last)
+        async let second = folded(questions[middle...], settings, upTo: last)
+        return try await first + second
+    }
+
+    private func folded(
+        _ questions: ArraySlice<MetricQuestion>, _ settings: Settings, upTo last: Position
+    ) async throws -> [Measurement] {
+        var measurements = questions.map { Measurement($0, settings: settings, people: People()) }
+        func take(_ subscription: Subscription) {
+            guard subscription.stream.line != nil else { return }
+            let line = subscription.line()
+            for place in measurements.indices { measurements[place].take(line) }
+        }
+        var current: Subscription?
+        var place: (stream: StreamID, revision: Int64)?
+        while true {
+            let page = try await reader.entriesByStream(
+                "apple/", after: place, upTo: last, atMost: 2_000)
+            for entry in page {
+                let stream = entry.event.stream
+                if let done = current, done.stream != stream {
+                    take(done)
+                    current = nil
+                }
+                current = current ?? Subscription(stream)
+                current?.apply(entry)
+                place = (stream, entry.revision)
+            }
+            if page.count < 2_000 { break }
+        }
+        if let current { take(current) }
+        return measurements
+    }
+
     /// How far the record goes.
     func head() async throws -> Position { try await reader.head().position }
 
@@ -126,7 +166,7 @@ struct RecordedLedger: Sendable {
 
     /// Waits until a condition holds.
     func until(_ condition: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(600)
+        let deadline = ContinuousClock.now + .seconds(cases(600, long: 7_200))
         while try await !condition() {
             guard ContinuousClock.now < deadline else {
                 Issue.record("what was waited for has not come")

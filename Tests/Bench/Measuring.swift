@@ -25,15 +25,18 @@ struct Measuring {
         try served().stop()
         let last = try await fill(address)
         var figures = try await build(address, last)
+        Figure.show(figures)
         let daemon = try served()
         defer { daemon.stop() }
         let idle = Processes.highWater(daemon.number)
         for metric in Metric.allCases where metric.isProjected {
             let seconds = try await ask(daemon, metric).seconds
-            figures.append(
-                Figure(
-                    "a year of \(metric.rawValue) by month, s", "", seconds,
-                    .atMost(metric == .mrrMovement ? 1 : 3)))
+            let figure = Figure(
+                "a year of \(metric.rawValue) by month, s", "", seconds,
+                .atMost(metric == .mrrMovement ? 1 : 3))
+            // It takes long: what is known is told at once.
+            print(figure.line)
+            figures.append(figure)
         }
         let held = Processes.highWater(daemon.number) - idle
         figures.append(
@@ -132,7 +135,7 @@ struct Measuring {
 
     /// The movements of the year by SQL over the entries, which must be the same to the cent.
     private func byHand(_ address: String, _ daemon: ServedLedger) async throws -> Figure {
-        let session = try await BlockingConnection.open(address)
+        let session = try await BlockingConnection.open(address, patience: .seconds(3_600))
         try await session.query("set time zone 'UTC'")
         let start = ContinuousClock.now
         let rows = try await session.query(Measuring.handWritten)
