@@ -74,14 +74,15 @@ struct MetricSQL {
         let groups = columns.names.map { ", \($0)" }.joined()
         return Statement(
             """
-            select place::bigint, sum(change)::bigint, \
-            coalesce(sum(change) filter (where price is null), 0)::bigint, \
-            coalesce(sum(change * price), 0)::text\(groups) from (\
+            select place::bigint, sum(change * lines)::bigint, sum(change * unpriced)::bigint, \
+            sum(change * price)::text\(groups) from (\
+            select first, last, count(*) as lines, count(*) filter (where price is null) as unpriced, \
+            coalesce(sum(price), 0) as price\(groups) from (\
             select width_bucket(from_at - 1, \(all)) as first, \
             width_bucket(until_at - 1, \(all)) as last, price\
             \(columns.selected.map { ", \($0)" }.joined()) from projection.coverage \
-            where \(filter.text)) as covering \
-            cross join lateral (values (first, 1::bigint), (last, -1)) as edge (place, change) \
+            where \(filter.text)) as covering group by first, last\(groups)) as crowd \
+            cross join lateral (values (first, 1), (last, -1)) as edge (place, change) \
             where first < last and place < \(instants.count) group by place\(groups)
             """, filter.parameters)
     }
@@ -114,15 +115,18 @@ struct MetricSQL {
             before.names.map { "old.\($0)" } + after.names.map { "new.\($0)" }
         let grouped = groups.isEmpty ? "" : ", " + groups.joined(separator: ", ")
         let shared = columns.filter { $0 != "is_ended" }.map { ", \($0)" }.joined()
-        return Statement(
-            """
-            with paid as (select stream, first_paid_at, is_ended, \
+        let paid = """
+            select stream, first_paid_at, is_ended, \
             width_bucket(from_at - 1, \(all)) as first, \
             width_bucket(until_at - 1, \(all)) as last\(shared) \
-            from projection.coverage where \(filter.text)), \
-            old as (select *, last - 1 as place from paid \
+            from projection.coverage where \(filter.text)
+            """
+        return Statement(
+            """
+            with old as (select *, last - 1 as place from (\(paid)) as paid \
             where first < last and last < \(instants.count)), \
-            new as (select *, first - 1 as place from paid where first < last and first > 0) \
+            new as (select *, first - 1 as place from (\(paid)) as paid \
+            where first < last and first > 0) \
             select place::bigint, \
             coalesce(coalesce(old.first_paid_at, new.first_paid_at) \
             < (\(all)::bigint[])[place + 1], false) as was_paid, \
