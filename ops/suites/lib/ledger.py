@@ -47,13 +47,16 @@ class Answer:
 
 
 class Client:
-    """One connection that is kept, and made again when it was lost."""
+    """One connection that is kept, and made again when it was lost or has rested for long."""
+
+    rest = 20  # seconds; the daemon closes what rests for a minute
 
     def __init__(self, port, key=KEY, timeout=30):
         self.port = port
         self.key = key
         self.timeout = timeout
         self.connection = None
+        self.used = 0
 
     def call(self, method, path, body=None, key="own", headers=None):
         """One request; raises OSError or HTTPException when there is no answer."""
@@ -65,6 +68,8 @@ class Client:
             body = json.dumps(body).encode()
         if body is not None:
             sent.setdefault("Content-Type", "application/json")
+        if time.monotonic() - self.used > Client.rest:
+            self.close()
         if self.connection is None:
             self.connection = http.client.HTTPConnection(
                 "127.0.0.1", self.port, timeout=self.timeout)
@@ -73,7 +78,9 @@ class Client:
         try:
             self.connection.request(method, path, body, sent)
             answer = self.connection.getresponse()
-            return Answer(answer.status, answer.headers, answer.read())
+            whole = Answer(answer.status, answer.headers, answer.read())
+            self.used = time.monotonic()
+            return whole
         except (OSError, http.client.HTTPException):
             self.close()
             raise
