@@ -81,7 +81,8 @@ public struct SHA256: ~Copyable {
 
 /// A fetched hash algorithm: fetching once saves a search of the provider for each hash.
 ///
-/// `@unchecked` holds because a fetched algorithm is never changed after it is fetched.
+/// `@unchecked` holds because a fetched algorithm is a constant: nothing changes it after it is
+/// fetched, and each hash has a context of its own.
 final class MessageDigest: @unchecked Sendable {
     static let sha256 = MessageDigest(named: "SHA256")
 

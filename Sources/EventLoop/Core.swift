@@ -1,6 +1,6 @@
 internal import CUV
 
-/// What one loop consists of; its thread alone touches it.
+/// What one loop consists of; its thread alone touches it, and others signal `wakeUp`.
 final class Core {
     /// Descriptors and timers get their turn after so many jobs.
     static let jobsPerTurn = 512

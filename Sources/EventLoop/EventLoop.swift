@@ -25,8 +25,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
     private let inbox = Mutex(Inbox())
     /// The loop's `pthread_t` while its thread runs, else 0.
     private let thread = Atomic<UInt>(0)
-    /// `nonisolated(unsafe)` holds because it is touched by the loop's thread alone, which `init`
-    /// starts after writing this constant.
+    /// `nonisolated(unsafe)` holds because only the loop's thread touches it once `init` has started
+    /// that, but for `wakeUp`: a constant that libuv lets any thread signal, and that is signalled
+    /// within the inbox's lock while the inbox is open, before the thread closes it.
     nonisolated(unsafe) let core: Core
 
     /// Makes a loop and starts its thread, which runs until `stop`.

@@ -1,7 +1,7 @@
 /// One task's sleep, from `begin` to its end, whichever of the two requests comes first.
 ///
-/// `@unchecked` holds because it crosses threads only as a reference: its members are
-/// touched on the loop alone.
+/// `@unchecked` holds because it crosses threads only as a reference: its variables are touched on
+/// the loop alone, which whatever touches them checks.
 final class Sleeper: @unchecked Sendable {
     private let loop: EventLoop
     private var continuation: CheckedContinuation<Bool, Never>?
@@ -13,6 +13,7 @@ final class Sleeper: @unchecked Sendable {
     }
 
     func begin(for duration: Duration, _ continuation: CheckedContinuation<Bool, Never>) {
+        loop.preconditionOnLoop()
         guard !isCancelled else {
             continuation.resume(returning: false)
             return
@@ -23,11 +24,13 @@ final class Sleeper: @unchecked Sendable {
     }
 
     func cancel() {
+        loop.preconditionOnLoop()
         isCancelled = true
         end(slept: false)
     }
 
     func end(slept: Bool) {
+        loop.preconditionOnLoop()
         guard let continuation else { return }
         self.continuation = nil
         timer?.cancel()

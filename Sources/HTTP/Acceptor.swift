@@ -10,8 +10,9 @@ struct Service: Sendable {
 
 /// One loop's listening socket and its connections.
 ///
-/// `@unchecked` holds because its references cross threads within closures that its loop
-/// executes: its variables are touched on that loop alone.
+/// `@unchecked` holds because its variables are touched on its loop alone: the server calls `start`
+/// and `stop` within `execute`, which `stop` and what `start` calls check; watches, timers and its
+/// connections call it there.
 final class Acceptor: @unchecked Sendable {
     let loop: EventLoop
     let limits: Server.Limits
@@ -133,6 +134,7 @@ final class Acceptor: @unchecked Sendable {
 
     /// Ends accepting, lets accepted requests finish, and resumes when all have; on the loop.
     func stop(within time: Duration, _ continuation: CheckedContinuation<Void, Never>) {
+        loop.preconditionIsolated()
         awaitingStop.append(continuation)
         guard !isStopping else { return checkStopped() }
         // Who has connected already is answered, too.

@@ -3,8 +3,9 @@ internal import Glibc
 
 /// One client's connection: reads requests, one after the other, and writes what is answered.
 ///
-/// `@unchecked` holds because its references cross threads within tasks and closures that
-/// its loop executes: its members are touched on that loop alone.
+/// `@unchecked` holds because its variables are touched on its loop alone: watches and timers call
+/// there, a handler's task runs there, which `begin` and `endStream` check, and a `Writer` goes there
+/// before it hands over a piece, which `offer` and `awaitRoom` check.
 final class Connection: @unchecked Sendable {
     enum Phase {
         /// Nothing of a next request has arrived.
@@ -273,6 +274,7 @@ final class Connection: @unchecked Sendable {
 
     /// Takes a piece of a streamed body, unless the connection has ended.
     func offer(_ piece: [UInt8]) -> Bool {
+        loop.preconditionIsolated()
         guard phase == .streaming else { return false }
         guard !piece.isEmpty else { return true }
         if framing.isOneOne {
@@ -289,6 +291,7 @@ final class Connection: @unchecked Sendable {
 
     /// Resumes with true once there is room, with false when the connection ends.
     func awaitRoom(_ continuation: CheckedContinuation<Bool, Never>) {
+        loop.preconditionIsolated()
         guard isFull, phase != .closed else {
             continuation.resume(returning: phase != .closed)
             return

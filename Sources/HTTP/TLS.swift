@@ -12,7 +12,8 @@ public enum IdentityError: Error, Equatable, Sendable {
 
 /// A certificate, those that lead from it to its root, and its private key.
 public final class TLSIdentity: Sendable {
-    /// Made once and only read afterwards; OpenSSL counts references to it atomically.
+    /// `nonisolated(unsafe)` holds because it is only read once `init` has made it, and OpenSSL counts
+    /// references to it atomically.
     nonisolated(unsafe) let context: OpaquePointer
 
     /// Reads PEM texts: the server's own certificate first, then its issuers.

@@ -82,4 +82,23 @@ struct StyleTests {
         }
         #expect(wrong == [])
     }
+
+    @Test("say why a promise holds that the compiler cannot check, right above it")
+    func promises() throws {
+        let form =
+            #/(class|struct|enum|extension) .*@unchecked Sendable|nonisolated\(unsafe\) (let|var)/#
+        var wrong: [String] = []
+        for folder in ["Sources", "Tests"] {
+            for file in try House.files(in: folder, endings: [".swift"]) {
+                let lines = file.lines.map { $0.drop { $0 == " " } }
+                for (number, line) in lines.enumerated() where line.contains(form) {
+                    let above = lines[..<number].reversed().prefix { $0.hasPrefix("//") }
+                    if !above.contains(where: { $0.contains("holds because") }) {
+                        wrong.append("\(file.path):\(number + 1)")
+                    }
+                }
+            }
+        }
+        #expect(wrong == [])
+    }
 }
