@@ -1,4 +1,5 @@
 import Domain
+import EventLoop
 import Ledger
 import Postgres
 import Projecting
@@ -66,6 +67,49 @@ struct Filling {
         try await session.execute(script: "analyze ledger.entry")
         await session.close()
         return next - first
+    }
+
+    /// Lends a pool of sessions to a filled record.
+    static func withPool<T>(
+        _ address: String, _ body: (ConnectionPool) async throws -> T
+    ) async throws -> T {
+        let loop = EventLoop(name: "filled")
+        defer { loop.stop() }
+        let pool = ConnectionPool(
+            ConnectionPool.Settings(
+                connectionString: address, options: Migrator.sessionOptions, size: 2,
+                limit: .seconds(60)), on: loop)
+        await pool.start()
+        do {
+            try await pool.waitUntilAvailable(within: .seconds(10))
+            let result = try await body(pool)
+            await pool.close()
+            return result
+        } catch {
+            await pool.close()
+            throw error
+        }
+    }
+
+    /// Builds a generation of a projection anew, which nothing else moves meanwhile.
+    ///
+    /// - Parameter position: where the record ends.
+    /// - Returns: how many entries were folded, and how long that took in seconds.
+    static func rebuild(
+        _ projection: any Projection, at position: Int64, workers: Int, _ address: String,
+        _ pool: ConnectionPool
+    ) async throws -> (entries: Int64, seconds: Double) {
+        try await stand(projection, at: position, pool)
+        let rebuild = Rebuild(
+            projection, pool: pool, reader: LedgerReader(pool),
+            resources: Rebuild.Resources(
+                workers: workers, memoryMiB: 256,
+                connect: { () async throws(PostgresError) in
+                    try await BlockingConnection.open(address, options: Migrator.sessionOptions)
+                }), runner: "bench", clock: { Instant(milliseconds: 1) })
+        let start = ContinuousClock.now
+        let outcome = try await rebuild.replace()
+        return (outcome.entries, start.secondsSince)
     }
 
     /// Makes the generation that serves stand at a position, so that nothing follows what is filled.

@@ -1,9 +1,7 @@
 import Analytics
 import Domain
 import Entitlements
-import EventLoop
 import Foundation
-import Ledger
 import Postgres
 import Projecting
 
@@ -84,36 +82,21 @@ struct Measuring {
 
     /// Builds the projections that metrics rest on; those that they do not rest on are left alone.
     private func build(_ address: String, _ last: Int64) async throws -> [Figure] {
-        let loop = EventLoop(name: "measuring")
-        let pool = ConnectionPool(
-            ConnectionPool.Settings(
-                connectionString: address, options: Migrator.sessionOptions, size: 2,
-                limit: .seconds(60)), on: loop)
-        await pool.start()
-        try await pool.waitUntilAvailable(within: .seconds(10))
-        for projection in [LinesProjection(), HoldingsProjection()] as [any Projection] {
-            try await Filling.stand(projection, at: last, edition: projection.edition, pool)
+        try await Filling.withPool(address) { pool in
+            for projection in [LinesProjection(), HoldingsProjection()] as [any Projection] {
+                try await Filling.stand(projection, at: last, edition: projection.edition, pool)
+            }
+            var figures: [Figure] = []
+            for projection in [PeriodsProjection(), MetricsProjection()] as [any Projection] {
+                let (entries, seconds) = try await Filling.rebuild(
+                    projection, at: last, workers: 2, address, pool)
+                figures.append(
+                    Figure(
+                        "rebuild \(projection.name), 2 workers",
+                        "\((Double(entries) / seconds).whole) entries/s"))
+            }
+            return figures
         }
-        var figures: [Figure] = []
-        for projection in [PeriodsProjection(), MetricsProjection()] as [any Projection] {
-            try await Filling.stand(projection, at: last, pool)
-            let start = ContinuousClock.now
-            let outcome = try await Rebuild(
-                projection, pool: pool, reader: LedgerReader(pool),
-                resources: Rebuild.Resources(
-                    workers: 2, memoryMiB: 256,
-                    connect: { () async throws(PostgresError) in
-                        try await BlockingConnection.open(
-                            address, options: Migrator.sessionOptions)
-                    }), runner: "bench", clock: { Instant(milliseconds: 1) }
-            ).replace()
-            let rate = Double(outcome.entries) / start.secondsSince
-            figures.append(
-                Figure("rebuild \(projection.name), 2 workers", "\(rate.whole) entries/s"))
-        }
-        await pool.close()
-        loop.stop()
-        return figures
     }
 
     /// Asks for a metric's months of 2024, or the instants that begin them.

@@ -1,8 +1,6 @@
 import Domain
 import Entitlements
-import EventLoop
 import Foundation
-import Ledger
 import Postgres
 import Projecting
 
@@ -18,13 +16,11 @@ struct Rebuilding {
     func figures() async throws -> [Figure] {
         let address = try await ground.database("rebuild")
         try await fill(address)
-        let loop = EventLoop(name: "rebuilding")
-        let pool = ConnectionPool(
-            ConnectionPool.Settings(
-                connectionString: address, options: Migrator.sessionOptions, size: 2,
-                limit: .seconds(60)), on: loop)
-        await pool.start()
-        try await pool.waitUntilAvailable(within: .seconds(10))
+        let figures = try await Filling.withPool(address) { try await rebuilds(address, $0) }
+        return figures + (try memory())
+    }
+
+    private func rebuilds(_ address: String, _ pool: ConnectionPool) async throws -> [Figure] {
         let copying = try await BlockingConnection.open(address)
         var figures: [Figure] = []
         for projection in [LinesProjection(), HoldingsProjection()] as [any Projection] {
@@ -35,7 +31,11 @@ struct Rebuilding {
                 }
                 let copied = start.secondsSince
                 let before = (Processes.own, Processes.ended(childrenOf: ground.postmaster))
-                let rebuilt = try await rebuild(projection, workers, address, pool)
+                let (entries, rebuilt) = try await Filling.rebuild(
+                    projection, at: Int64(count), workers: workers, address, pool)
+                guard entries == Int64(count) else {
+                    throw BenchError.unexpected("\(entries) entries were folded")
+                }
                 // Until the server has taken note of the end of its sessions.
                 try await Task.sleep(for: .milliseconds(100))
                 let name = "rebuild \(projection.name), \(workers) workers"
@@ -54,10 +54,8 @@ struct Rebuilding {
         }
         // So that the command need not follow the whole record before it rebuilds.
         try await Filling.stand(LinesProjection(), at: Int64(count), pool)
-        await pool.close()
         await copying.close()
-        loop.stop()
-        return figures + (try memory())
+        return figures
     }
 
     /// What the command takes beyond one that does nothing.
@@ -79,26 +77,6 @@ struct Rebuilding {
                 "rebuild of \(count) entries, memory beyond idle, \(limit) MiB allowed",
                 "\(most.short) MiB", most, .atMost(Double(limit)))
         }
-    }
-
-    /// How long the building of a generation takes, which nothing else does here. Units: seconds.
-    private func rebuild(
-        _ projection: any Projection, _ workers: Int, _ address: String, _ pool: ConnectionPool
-    ) async throws -> Double {
-        try await Filling.stand(projection, at: Int64(count), pool)
-        let rebuild = Rebuild(
-            projection, pool: pool, reader: LedgerReader(pool),
-            resources: Rebuild.Resources(
-                workers: workers, memoryMiB: 256,
-                connect: { () async throws(PostgresError) in
-                    try await BlockingConnection.open(address, options: Migrator.sessionOptions)
-                }), runner: "bench", clock: { Instant(milliseconds: 1) })
-        let start = ContinuousClock.now
-        let outcome = try await rebuild.replace()
-        guard outcome.entries == Int64(count) else {
-            throw BenchError.unexpected("\(outcome.entries) entries were folded")
-        }
-        return start.secondsSince
     }
 
     /// Fills the record with lines of purchases. Entries of one line are far apart, as they are where
