@@ -87,8 +87,8 @@ struct MetricSQL {
             """, filter.parameters)
     }
 
-    // Nothing that is strict: the planner would make less than a full join of it, expect few rows,
-    // and go through all lines for each one.
+    // A condition that no null can meet, as `is null` or a bare column is, turns the full join into a
+    // lesser one, of which the planner expects few rows, so that it goes through all lines for each.
     /// Of a turn: the line was not paid before.
     static let isNew = "coalesce(old.stream, '') = ''"
     /// Of a turn: the line is not paid any more.
@@ -148,16 +148,16 @@ struct MetricSQL {
         filter.conditions.append("until_at > \(filter.place(.int8(instants[0])))")
         return Statement(
             """
-            with blip as materialized (select bucket, stream, first from (\
-            select bucket, stream, width_bucket(from_at - 1, \(all)) as first, \
+            with blip as materialized (select generation, bucket, stream, first from (\
+            select generation, bucket, stream, width_bucket(from_at - 1, \(all)) as first, \
             width_bucket(until_at - 1, \(all)) as last \
             from projection.coverage where \(filter.text)) as paid where first = last and first > 0) \
             select first - 1::bigint as place, count(distinct stream) from blip \
             cross join lateral (select (\(all)::bigint[])[first] as since, \
             (\(all)::bigint[])[first + 1] as until) as edge \
             where not exists (select from projection.coverage as standing \
-            where generation = $1 and standing.bucket = blip.bucket \
-            and standing.stream = blip.stream and kind = 'paid' \
+            where (standing.generation, standing.bucket, standing.stream) \
+            = (blip.generation, blip.bucket, blip.stream) and kind = 'paid' \
             and (from_at <= since and until_at > since or from_at <= until and until_at > until)) \
             group by place
             """, filter.parameters)
