@@ -132,8 +132,8 @@ let package = Package(
         tests(
             "AnalyticsTests",
             [
-                "Analytics", "Diagnostics", "Domain", "EventLoop", "Ledger", "Postgres",
-                "Projecting", "TestLives", "TestSupport",
+                "Analytics", "Diagnostics", "Domain", "Entitlements", "EventLoop", "Ledger",
+                "Postgres", "Projecting", "TestLives", "TestSupport",
             ]),
         tests(
             "StoreSimulatorTests",

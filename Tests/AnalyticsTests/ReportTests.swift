@@ -1,5 +1,6 @@
 import Analytics
 import Domain
+import Entitlements
 import Ledger
 import Postgres
 import TestLives
@@ -10,7 +11,9 @@ struct ReportTests {
     private func withLives(_ body: (RecordedLedger) async throws -> Void) async throws {
         try await RecordedLedger.run { ledger in
             for content in testSettingsContents { try await ledger.set(content) }
-            try await ledger.following {
+            try await ledger.following([
+                PeriodsProjection(), MetricsProjection(), LinesProjection(),
+            ]) {
                 try await ledger.record((1..<150).map { variedLife(UInt64($0) &* 31, line: $0) })
             }
             try await body(ledger)
@@ -144,11 +147,11 @@ struct ReportTests {
         try await withLives { ledger in
             let session = try await BlockingConnection.open(
                 ledger.address, options: ["set role subledger_analyst"])
-            for name in ["period", "coverage", "movement", "entry"] {
+            for name in ["period", "coverage", "movement", "entry", "line"] {
                 let count = try await session.query("select count(*) from report.\(name)").only()
                 #expect(try count.int8(0) > 100, "\(name)")
             }
-            for name in ["customer", "entitlement", "line"] {
+            for name in ["customer", "entitlement"] {
                 _ = try await session.query("select * from report.\(name)")
             }
             _ = try await session.query("select * from report.mrr(now())")
