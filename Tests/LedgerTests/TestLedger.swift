@@ -20,6 +20,7 @@ struct TestLedger: Sendable {
     /// A writer with an own session, by the machine's clock unless a test has another.
     func writer(
         limits: Writer.Limits = Writer.Limits(), address: String? = nil,
+        options: [String] = [], within limit: Duration = .seconds(30),
         clock: TestClock = TestClock(),
         draw: @escaping @Sendable () -> CustomerNumber = drawAnyNumber,
         onAppend: @escaping @Sendable (Position, [Entry]) -> Void = { _, _ in }
@@ -29,7 +30,8 @@ struct TestLedger: Sendable {
             on: loop, limits: limits,
             connect: { () async throws(PostgresError) -> Connection in
                 try await Connection.open(
-                    address, on: loop, options: Migrator.sessionOptions, within: .seconds(30))
+                    address, on: loop, options: Migrator.sessionOptions + options,
+                    within: limit)
             }, clock: { clock.now }, draw: draw, onAppend: onAppend)
     }
 
