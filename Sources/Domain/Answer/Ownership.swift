@@ -16,29 +16,55 @@ public struct Tenure: Sendable, Hashable {
 /// Which customer each token is bound to, as far as known.
 public typealias TokenLinks = [CustomerNumber: CustomerNumber]
 
+/// Whose a line is by its own words, before it is asked whose the tokens are.
+public enum LineOwner: Sendable, Hashable {
+    /// Whoever the token is bound to, or its own customer.
+    case token(CustomerNumber)
+    case customer(CustomerNumber)
+
+    /// The customer, as far as links of tokens are known.
+    public func customer(_ links: TokenLinks) -> CustomerNumber {
+        switch self {
+        case .token(let token): links[token] ?? token
+        case .customer(let customer): customer
+        }
+    }
+}
+
 extension Line {
     /// Whose the line is, in order of time, without overlap (R13).
     ///
     /// - Shape: empty when it is nobody's, or when no transaction of it is known.
     public func tenures(_ links: TokenLinks, _ settings: Settings) -> [Tenure] {
+        var tenures: [Tenure] = []
+        for (instant, owner) in owners(settings) {
+            let customer = owner?.customer(links)
+            if let last = tenures.last, last.until == nil {
+                if last.customer == customer { continue }
+                tenures[tenures.count - 1].until = instant
+            }
+            if let customer {
+                tenures.append(Tenure(customer: customer, from: instant, until: nil))
+            }
+        }
+        return tenures
+    }
+
+    /// Whose the line is from which instants on, by its own words, in order of time; `nil`: nobody's.
+    ///
+    /// - Shape: the first one is when the line starts.
+    public func owners(_ settings: Settings) -> [(from: Instant, owner: LineOwner?)] {
         guard let start else { return [] }
         let transfers = transfers(settings).map {
-            Word(from: max($0.from ?? start, start), customer: $0.customer)
+            Word(from: max($0.from ?? start, start), owner: .customer($0.customer))
         }
-        let periodOwners = periodOwners(links)
+        let periodOwners = periodOwners
         let instants = Set(periodOwners.map(\.from)).union(transfers.map(\.from))
         var said = LastWord(transfers)
         var begun = LastWord(periodOwners)
-        var tenures: [Tenure] = []
-        for instant in instants.sorted() {
-            let owner = said.word(at: instant)?.customer ?? begun.word(at: instant)?.customer
-            if let last = tenures.last, last.until == nil {
-                if last.customer == owner { continue }
-                tenures[tenures.count - 1].until = instant
-            }
-            if let owner { tenures.append(Tenure(customer: owner, from: instant, until: nil)) }
+        return instants.sorted().map { instant in
+            (instant, said.word(at: instant)?.owner ?? begun.word(at: instant)?.owner)
         }
-        return tenures
     }
 
     /// Every number that could make the line somebody's: what to look a customer's lines up by.
@@ -63,12 +89,12 @@ extension Line {
 
     /// The owner of each period without transfers: its token's, its predecessor's, the first
     /// presenter.
-    private func periodOwners(_ links: TokenLinks) -> [Word] {
+    private var periodOwners: [Word] {
         var owners: [Word] = []
-        var owner = presentations.first?.customer
+        var owner = (presentations.first?.customer).map(LineOwner.customer)
         for period in periods {
-            if let token = period.token { owner = links[token] ?? token }
-            owners.append(Word(from: period.from, customer: owner))
+            if let token = period.token { owner = .token(token) }
+            owners.append(Word(from: period.from, owner: owner))
         }
         return owners
     }
@@ -87,7 +113,7 @@ extension Line.Claim {
 /// Whose a line is from an instant on, as far as one source knows; `nil`: nobody's.
 private struct Word {
     let from: Instant
-    let customer: CustomerNumber?
+    let owner: LineOwner?
 }
 
 /// Of the words that hold by an instant, the last one in their own order.
