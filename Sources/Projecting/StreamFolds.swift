@@ -16,12 +16,30 @@ struct StreamFolds: Sendable {
         }
     }
 
+    /// Folds that were used of late, until newer ones take the room.
+    private struct Remembered: Sendable {
+        private var young: [StreamID: Known] = [:]
+        /// Those used before the young ones; all of them are forgotten at once.
+        private var old: [StreamID: Known] = [:]
+        /// How many entries the young ones have folded.
+        private var count: Int64 = 0
+
+        /// At how many entries the young ones become the old ones: each may take about a KiB.
+        private static let limit: Int64 = 30_000
+
+        subscript(stream: StreamID) -> Known? { young[stream] ?? old[stream] }
+
+        mutating func remember(_ known: Known, of stream: StreamID) {
+            if count > Remembered.limit { (old, young, count) = (young, [:], 0) }
+            count += known.revision - (young[stream]?.revision ?? 0)
+            young[stream] = known
+        }
+    }
+
     private let projection: any Projection
     /// Whether some tables hold whole streams, so that what a stream had must be known.
     private let hasWholes: Bool
-    private var known: [StreamID: Known] = [:]
-
-    private static let limit = 20_000
+    private var known = Remembered()
 
     init(_ projection: any Projection) {
         self.projection = projection
@@ -42,14 +60,15 @@ struct StreamFolds: Sendable {
         for (stream, news) in Dictionary(grouping: entries, by: \.event.stream) {
             guard let fresh = projection.fold(of: stream) else { continue }
             // What is remembered must end just before the news, or the stream is read again.
+            let last = known[stream]
             if type(of: fresh).needsHistory, news[0].revision > 1,
-                known[stream]?.revision != news[0].revision - 1
+                last?.revision != news[0].revision - 1
             {
                 folded[stream] = Known(fold: fresh, revision: 0)
                 missing.append(stream)
                 continue
             }
-            var next = known[stream] ?? Known(fold: fresh, revision: 0)
+            var next = last ?? Known(fold: fresh, revision: 0)
             if news[0].revision == 1 { next = Known(fold: fresh, revision: 0) }
             if next.revision > 0 { old?.add(next.fold, of: stream, since: .start) }
             for entry in news { next.apply(entry) }
@@ -95,8 +114,9 @@ struct StreamFolds: Sendable {
         let released = folded.filter { $0.value.isListed && !halted.contains($0.key) }
             .map(\.key).sorted()
         for stream in folded.keys { folded[stream]?.isListed = halted.contains(stream) }
-        if known.count + folded.count > StreamFolds.limit { known = [:] }
-        known.merge(folded.filter { type(of: $0.value.fold).needsHistory }) { _, new in new }
+        for (stream, last) in folded where type(of: last.fold).needsHistory {
+            known.remember(last, of: stream)
+        }
         return rows.changes(from: old, of: folded.keys.sorted(), generation: generation)
             + HaltList.statements(
                 rows.halts, released: released, projection.name, generation: generation)
