@@ -18,6 +18,7 @@ public struct Migration: Sendable {
         Migration(number: 6, name: "0006_report", bytes: PackageResources._006_report_sql),
         Migration(number: 7, name: "0007_states", bytes: PackageResources._007_states_sql),
         Migration(number: 8, name: "0008_flows", bytes: PackageResources._008_flows_sql),
+        Migration(number: 9, name: "0009_persons", bytes: PackageResources._009_persons_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

@@ -167,6 +167,8 @@ extension Metric {
                 Counting(.refundable, "transactions"),
                 Counting(.refundableWasRefunded, "refunded"),
             ]
+        case .refundRateByValue:
+            [Counting(.paid, "paid", .amount), Counting(.takenOut, "refunded", .share)]
         default: []
         }
     }

@@ -113,16 +113,18 @@ public struct Measurement: Sendable {
         _ traits: Traits, _ bucket: MetricQuestion.Bucket, to member: String = "value",
         sum: ExactSum, sign: Int128 = 1, reason: String? = nil
     ) {
-        rows[key(traits, bucket, reason: reason), default: [:]][member, default: ExactSum()]
-            .add(sum, sign: sign)
+        add(sum, to: member, of: key(traits, bucket, reason: reason), sign: sign)
+    }
+
+    /// Adds a sum of many periods or persons to a member of a row.
+    mutating func add(_ sum: ExactSum, to member: String, of key: RowKey, sign: Int128 = 1) {
+        rows[key, default: [:]][member, default: ExactSum()].add(sum, sign: sign)
     }
 
     /// Takes in rows that others measured.
     mutating func merge(_ others: [RowKey: [String: ExactSum]]) {
         for (key, members) in others {
-            for (member, sum) in members {
-                rows[key, default: [:]][member, default: ExactSum()].add(sum)
-            }
+            for (member, sum) in members { add(sum, to: member, of: key) }
         }
     }
 
@@ -211,8 +213,8 @@ public struct Measurement: Sendable {
         key(line.traits(of: period), bucket, reason: reason)
     }
 
-    private func key(
-        _ traits: Traits, _ bucket: MetricQuestion.Bucket, reason: String?
+    func key(
+        _ traits: Traits, _ bucket: MetricQuestion.Bucket, reason: String? = nil
     ) -> RowKey {
         var key = RowKey(traits.key(question.dimensions))
         if let time = question.timeDimension { key.parts[time] = .some(bucket.label) }
@@ -238,9 +240,7 @@ public struct Measurement: Sendable {
     public func finished() -> [MetricRow] {
         var found = rows
         for (key, set) in customers {
-            var sum = ExactSum()
-            sum.add(Int64(set.count))
-            found[key] = ["value": sum]
+            found[key, default: [:]]["value", default: ExactSum()].add(set.count)
         }
         if found.isEmpty, question.dimensions.allSatisfy({ $0 == .currency }) {
             for bucket in question.buckets {

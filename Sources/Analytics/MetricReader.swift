@@ -38,7 +38,9 @@ public struct MetricReader: Sendable {
     {
         guard let projected else { return nil }
         return try await projected.measure(
-            question, settings: try await settings(upTo: question.position))
+            question, settings: try await settings(upTo: question.position),
+            people: question.metric.needsPeople
+                ? try await people(upTo: question.position) : People())
     }
 
     private func settings(upTo position: Position) async throws(LedgerError) -> Settings {
@@ -102,7 +104,7 @@ public struct MetricReader: Sendable {
     }
 
     /// Whose tokens are, grants and merges, as known at a position.
-    private func people(upTo last: Position) async throws(LedgerError) -> People {
+    public func people(upTo last: Position) async throws(LedgerError) -> People {
         var people = People()
         try await streams("token/", upTo: last) { subscription in
             guard let number = Int64(subscription.stream.name.dropFirst("token/".count)) else {
@@ -146,7 +148,7 @@ extension Metric {
     /// Whether it depends on whose lines are.
     var needsPeople: Bool {
         switch self {
-        case .activeCustomers, .unattributedLines, .activePromo: true
+        case .activeCustomers, .activePromo: true
         default: isOfPersons
         }
     }

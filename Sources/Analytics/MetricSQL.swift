@@ -8,6 +8,10 @@ struct MetricSQL {
     let generation: Int64
     /// Lines that are measured from the record instead.
     let excluded: [String]
+    /// As whom owners are read.
+    var readers = Readers(people: People(), instants: [])
+    /// The plans that lines have whose retention is told.
+    var plans: [String] = []
 
     /// What groups are told apart by.
     struct Columns {
@@ -21,7 +25,7 @@ struct MetricSQL {
     }
 
     /// Conditions and the values for their places.
-    private struct Filter {
+    struct Filter {
         var conditions: [String] = []
         var parameters: [Parameter] = []
 
@@ -33,7 +37,7 @@ struct MetricSQL {
         var text: String { conditions.joined(separator: " and ") }
     }
 
-    private var filter: Filter {
+    var filter: Filter {
         var filter = Filter()
         filter.conditions = [
             "generation = \(filter.place(.int8(generation)))",
@@ -62,9 +66,13 @@ struct MetricSQL {
 
     /// How crowds of a standing grow and shrink from threshold to threshold.
     ///
+    /// - Parameter table: what has their stretches.
     /// - Shape: columns are the place of the first threshold with the change, the change of the
     ///   count, of those unpriced, of the price, and what groups are told apart by.
-    func crowds(_ condition: String, _ columns: Columns, at thresholds: Thresholds) -> Statement {
+    func crowds(
+        _ condition: String, _ columns: Columns, at thresholds: Thresholds,
+        of table: String = "projection.coverage"
+    ) -> Statement {
         var filter = filter
         filter.conditions.append(condition)
         let instants = thresholds.instants
@@ -80,7 +88,7 @@ struct MetricSQL {
             coalesce(sum(price), 0) as price\(groups) from (\
             select width_bucket(from_at - 1, \(all)) as first, \
             width_bucket(until_at - 1, \(all)) as last, price\
-            \(columns.selected.map { ", \($0)" }.joined()) from projection.coverage \
+            \(columns.selected.map { ", \($0)" }.joined()) from \(table) \
             where \(filter.text)) as covering group by first, last\(groups)) as crowd \
             cross join lateral (values (first, 1), (last, -1)) as edge (place, change) \
             where first < last and place < \(instants.count) group by place\(groups)

@@ -3,33 +3,48 @@ import Ledger
 public import Postgres
 public import Projecting
 
-/// The projection `metrics`: what lines count as over time, and what happened to them.
+/// The projection `metrics`: what lines count as over time, what happened to them, whose they are,
+/// how they began and how long they stayed.
 public struct MetricsProjection: Projection {
     /// `metrics`.
     public let name = "metrics"
     /// Raised when what a line counts as, or what counts as happened, changes its meaning.
-    public let edition: Int64 = 1
+    public let edition: Int64 = 2
+
+    /// What rows of lines are told apart by.
+    private static let traits: KeyValuePairs<String, ProjectionTable.ColumnType> = [
+        "environment": .text, "bundle": .text, "other_app": .text, "product": .text,
+        "plan": .text, "product_group": .text, "storefront": .text, "currency": .text,
+        "offer": .text,
+    ]
 
     static let coverage = ProjectionTable(
         "coverage", key: ["bucket": .int2, "stream": .text, "from_at": .int8],
         [
             "until_at": .int8, "first_paid_at": .int8, "price": .int8, "is_in_grace": .bool,
             "is_ended": .bool, "kind": .text, "outlook": .text, "reason": .text,
-            "environment": .text, "bundle": .text, "other_app": .text, "product": .text,
-            "plan": .text, "product_group": .text, "storefront": .text, "currency": .text,
-            "offer": .text,
-        ], isWhole: true)
+        ], traits, isWhole: true)
     static let movements = ProjectionTable(
         "movement", key: ["bucket": .int2, "stream": .text, "number": .int8],
         [
             "at": .int8, "known_from": .int8, "known_until": .int8, "marks": .int8,
-            "amount": .int8, "share": .int8, "environment": .text, "bundle": .text,
-            "other_app": .text, "product": .text, "plan": .text, "product_group": .text,
-            "storefront": .text, "currency": .text, "offer": .text,
-        ], isWhole: true)
+            "amount": .int8, "share": .int8,
+        ], traits, isWhole: true)
+    static let tenures = ProjectionTable(
+        "tenure", key: ["bucket": .int2, "stream": .text, "from_at": .int8],
+        ["until_at": .int8, "customer": .int8, "is_token": .bool], traits, isWhole: true)
+    static let beginnings = ProjectionTable(
+        "beginning", key: ["bucket": .int2, "stream": .text],
+        [
+            "start_at": .int8, "first_at": .int8, "paid_at": .int8, "has_tried": .bool,
+            "has_converted": .bool, "transaction": .text, "first_currency": .text,
+        ], traits, isWhole: true)
+    static let retentions = ProjectionTable(
+        "retention", key: ["bucket": .int2, "stream": .text],
+        ["first_at": .int8, "periods": .text], traits, isWhole: true)
 
-    /// Coverage and movements.
-    public let tables = [MetricsProjection.coverage, MetricsProjection.movements]
+    /// Where its rows are.
+    public let tables = [coverage, movements, tenures, beginnings, retentions]
     /// Plans, levels and days of grace decide rows.
     public let context: StreamID? = .settings
     private let settings: Settings
@@ -48,12 +63,15 @@ public struct MetricsProjection: Projection {
     public func sameness(from old: [Entry], to new: [Entry], generation: Int64) -> Statement? {
         SettingsContext(entries: old).sameness(
             with: SettingsContext(entries: new), generation: generation,
-            of: tables.map(\.name))
+            of: [Self.coverage.name, Self.movements.name])
     }
 
     /// Of lines alone.
     public func fold(of stream: StreamID) -> (any StreamFold)? {
-        LineFold(stream, settings) { _, measured, rows in measured.addFacts(to: &rows) }
+        LineFold(stream, settings) { _, measured, rows in
+            measured.addFacts(to: &rows)
+            measured.addPersons(to: &rows)
+        }
     }
 }
 
@@ -86,7 +104,7 @@ extension MeasuredLine {
         }
     }
 
-    private func columns(_ traits: Traits) -> [Parameter] {
+    func columns(_ traits: Traits) -> [Parameter] {
         [
             .text(line.environment.name), .text(ifAny: line.bundle),
             .text(ifAny: traits.app == line.bundle ? nil : traits.app),

@@ -59,7 +59,7 @@ extension Measurement {
         }
     }
 
-    private mutating func addShare(
+    mutating func addShare(
         of back: MoneyBack, to member: String, _ line: MeasuredLine, _ index: Int,
         _ bucket: MetricQuestion.Bucket
     ) {

@@ -111,7 +111,7 @@ extension Measurement {
     }
 
     /// The number of the last age that somebody of a cohort can have reached.
-    private func ages(of bucket: MetricQuestion.Bucket) -> Int64 {
+    func ages(of bucket: MetricQuestion.Bucket) -> Int64 {
         let days = PersonHistory.days(from: bucket.window.lowerBound, to: question.knownAt)
         return min(max(0, days / question.days), MetricQuestion.mostAges)
     }

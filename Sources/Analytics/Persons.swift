@@ -68,35 +68,25 @@ struct PersonHistory {
 extension PersonHistory {
     /// What a line adds; `nil` without a period.
     init?(_ line: MeasuredLine, _ question: MetricQuestion) {
-        let periods = line.line.periods
-        let order = periods.indices.sorted {
-            (periods[$0].purchasedAt, periods[$0].transaction)
-                < (periods[$1].purchasedAt, periods[$1].transaction)
-        }
-        guard let start = order.first else { return nil }
-        var key = line.key(of: start, question.dimensions)
+        guard let begun = line.beginning() else { return nil }
+        var key = line.key(of: begun.period, question.dimensions)
         key[.currency] = nil
         first = First(
-            at: periods[start].purchasedAt, origin: Measurement.Origin(line, start), key: key,
-            currency: order.lazy.compactMap { periods[$0].currency }.first)
-        for index in order {
-            let period = periods[index]
-            guard period.isMoney else { continue }
-            if line.isPaid(index) {
-                paidAt = [paidAt, period.payments.map(\.purchasedAt).min()].compactMap(\.self)
-                    .min()
+            at: line.period(begun.period).purchasedAt,
+            origin: Measurement.Origin(line, begun.period), key: key, currency: begun.currency)
+        paidAt = begun.paidAt
+        hasTried = begun.hasTried
+        hasConverted = begun.hasConverted
+        for (index, period) in line.line.periods.enumerated() where period.isMoney {
+            movements += period.movements(question.basis, of: Measurement.Origin(line, index))
+        }
+        for stretch in line.stretches() {
+            switch stretch.standing.kind {
+            case .paid: paid.append(stretch.from..<stretch.until)
+            case .trial, .free: break
+            case .family, .retry: continue
             }
-            movements += period.movements(
-                question.basis, of: Measurement.Origin(line, index))
-        }
-        for span in line.spans where line.period(span.period).isMoney {
-            covered.append(span.from..<span.until)
-            if line.isPaid(span.period) { paid.append(span.from..<span.until) }
-        }
-        let trials = line.subscriptions.filter { periods[$0].periodClass == .trial }
-        hasTried = !trials.isEmpty
-        hasConverted = trials.contains {
-            line.fate(of: $0, knownAt: question.knownAt) == .converted
+            covered.append(stretch.from..<stretch.until)
         }
     }
 }

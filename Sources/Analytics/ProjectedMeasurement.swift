@@ -16,31 +16,30 @@ struct ProjectedMeasurement {
         let metric = question.metric
         // What is converted, or counted by line within a window, is measured line by line.
         guard metric.isProjected, question.currency == nil, !question.isGross else { return nil }
+        let thresholds =
+            metric.taking == .at
+            ? Thresholds(statesOf: question.buckets) : Thresholds(windowsOf: question.buckets)
+        guard let thresholds else { return nil }
         let dimensions = question.dimensions.filter(\.isTrait)
         var parts: [Part] = []
         if let condition = metric.coverageCondition {
-            let isState = metric.taking == .at
-            let thresholds =
-                isState
-                ? Thresholds(statesOf: question.buckets)
-                : Thresholds(windowsOf: question.buckets)
-            guard let thresholds else { return nil }
             parts.append(Self.crowds(metric, condition, dimensions, thresholds, sql))
         }
         if metric.isTurn {
-            guard let thresholds = Thresholds(windowsOf: question.buckets) else { return nil }
             parts.append(
                 Self.turns(
                     metric, dimensions, question.dimensions.contains(.reason), thresholds, sql))
         }
         let mask = metric.countings(question.basis).reduce(0) { $0 | $1.fact.mark }
-        if mask != 0 {
-            guard let thresholds = Thresholds(windowsOf: question.buckets) else { return nil }
-            parts.append(Self.happenings(mask, dimensions, thresholds, sql))
+        if mask != 0 { parts.append(Self.happenings(mask, dimensions, thresholds, sql)) }
+        if metric == .activeCustomers {
+            parts.append(Self.activeCustomers(dimensions, thresholds, sql))
         }
-        if let thresholds = Thresholds(windowsOf: question.buckets) {
-            parts += Self.balances(metric, thresholds, sql)
+        if metric.isOfPersons { parts.append(Self.persons(dimensions, thresholds, sql)) }
+        if metric == .subscriptionRetention {
+            parts.append(Self.retention(dimensions, thresholds, sql))
         }
+        parts += Self.balances(metric, thresholds, sql)
         parts.append(
             Part(statement: sql.doubts()) { measurement, rows throws(PostgresError) in
                 for row in rows {
@@ -57,7 +56,11 @@ struct ProjectedMeasurement {
         var columns = MetricSQL.Columns(dimensions: dimensions)
         if metric.isMoney, !dimensions.contains(.plan) { columns.dimensions.append(.plan) }
         if metric == .subscriptionStatus { columns.others.append("outlook") }
-        let statement = sql.crowds(condition, columns, at: thresholds)
+        let table =
+            metric == .unattributedLines
+            ? "(select *, null::bigint as price from projection.tenure) as tenure"
+            : "projection.coverage"
+        let statement = sql.crowds(condition, columns, at: thresholds, of: table)
         return Part(statement: statement) { measurement, rows throws(PostgresError) in
             for (standing, changes) in try Crowd.changes(rows, metric.standing, columns) {
                 var standing = standing
@@ -211,7 +214,7 @@ extension Standing {
 
 extension Row {
     /// A sum as digits.
-    fileprivate func int128(_ column: Int) throws(PostgresError) -> Int128 {
+    func int128(_ column: Int) throws(PostgresError) -> Int128 {
         let text = try text(column)
         guard let number = Int128(text) else {
             throw .unexpectedAnswer("a sum is no whole number")
@@ -223,8 +226,7 @@ extension Row {
 extension Metric {
     /// Whether the projection says what it is of.
     public var isProjected: Bool {
-        !needsPeople
-            && (coverageCondition != nil || isTurn || !countings(.asTransacted).isEmpty)
+        !isOfQuality
     }
 
     /// Whether it compares lines at both ends of a window.
@@ -253,6 +255,7 @@ extension Metric {
         case .activePaid, .activeTrials, .activeFree, .activeFamily, .inBillingRetry, .mrr, .arr,
             .subscriptionStatus, .churnRate:
             "kind = '\(standing.rawValue)'"
+        case .unattributedLines: "customer is null"
         default: nil
         }
     }

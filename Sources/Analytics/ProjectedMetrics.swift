@@ -24,6 +24,14 @@ struct ProjectedMetrics: Sendable {
         "set local plan_cache_mode = force_custom_plan",
     ].map { Statement($0) }
 
+    /// What joins of persons with their lines need beside it: right after a rebuild nothing is known of
+    /// how many rows there are, and nested loops, which would look best, never end.
+    private static let joining = [
+        Statement("set local enable_nestloop = off"),
+        Statement("set local statement_timeout = '\(joiningPatience.components.seconds)s'"),
+    ]
+    private static let joiningPatience = Duration.seconds(300)
+
     /// The live generation, and how far the record goes.
     private struct Live: Equatable {
         let generation: Int64
@@ -48,23 +56,45 @@ struct ProjectedMetrics: Sendable {
     }
 
     /// The finished measurement; `nil` when the projection cannot answer, or not exactly.
-    func measure(_ question: MetricQuestion, settings: Settings)
+    func measure(_ question: MetricQuestion, settings: Settings, people: People)
         async throws(LedgerError) -> Measurement?
     {
-        guard !question.metric.needsPeople else { return nil }
         for _ in 0..<ProjectedMetrics.attempts {
             guard let live = try await live(), live.contexts.contains(settings.position.number),
-                let moved = try await moved(question, live)
+                var moved = try await moved(question, live)
             else { return nil }
-            var measurement = Measurement(question, settings: settings, people: People())
-            let sql = MetricSQL(
+            var measurement = Measurement(question, settings: settings, people: people)
+            let readers = question.readers(people)
+            if let readers {
+                let relatives = Relatives(
+                    readers: readers, settings: settings, generation: live.generation,
+                    question: question, pool: pool, reader: reader)
+                guard let all = try await relatives.joined(to: moved) else { return nil }
+                moved = all
+            }
+            var sql = MetricSQL(
                 question: question, generation: live.generation, excluded: moved.map(\.name))
+            if let readers { sql.readers = readers }
+            if question.metric == .subscriptionRetention {
+                sql.plans = try await plans(live)
+            }
             guard let projected = ProjectedMeasurement(question, sql) else { return nil }
             guard try await sum(projected, live, into: &measurement) else { continue }
             try await measure(moved, into: &measurement)
+            measurement.settle()
             return measurement
         }
         return nil
+    }
+
+    private func plans(_ live: Live) async throws(LedgerError) -> [String] {
+        let statement = MetricSQL.plans(live.generation)
+        let rows = try await pool.read(statement.sql, statement.parameters)
+        return try asLedger { () throws(PostgresError) in
+            var plans: [String] = []
+            for row in rows { plans.append(try row.text(0)) }
+            return plans
+        }
     }
 
     private func live() async throws(LedgerError) -> Live? {
@@ -103,13 +133,17 @@ struct ProjectedMetrics: Sendable {
     private func sum(
         _ projected: ProjectedMeasurement, _ live: Live, into measurement: inout Measurement
     ) async throws(LedgerError) -> Bool {
-        let statements =
-            ProjectedMetrics.preparation + [Live.statement] + projected.parts.map(\.statement)
+        let isJoining = measurement.question.readers(People()) != nil
+        let preparation =
+            ProjectedMetrics.preparation + (isJoining ? ProjectedMetrics.joining : [])
+        let statements = preparation + [Live.statement] + projected.parts.map(\.statement)
         let pool = pool
         let answers = try await asLedger { () async throws(PostgresError) in
-            try await pool.atomically(statements, within: ProjectedMetrics.patience)
+            try await pool.atomically(
+                statements,
+                within: isJoining ? ProjectedMetrics.joiningPatience : ProjectedMetrics.patience)
         }
-        let first = ProjectedMetrics.preparation.count
+        let first = preparation.count
         return try asLedger { () throws(PostgresError) in
             guard let now = try Live(answers[first]), now.generation == live.generation,
                 now.contexts == live.contexts, now.checkpoint <= live.head
@@ -138,22 +172,24 @@ struct ProjectedMetrics: Sendable {
             for line in lines.values { measurement.take(line.line()) }
         }
     }
+}
 
-    private func asLedger<T>(_ body: () throws(PostgresError) -> T) throws(LedgerError) -> T {
-        do throws(PostgresError) {
-            return try body()
-        } catch {
-            throw .database(error)
-        }
+/// What a body answers; a failure of the database is the ledger's.
+func asLedger<T>(_ body: () throws(PostgresError) -> T) throws(LedgerError) -> T {
+    do throws(PostgresError) {
+        return try body()
+    } catch {
+        throw .database(error)
     }
+}
 
-    private func asLedger<T: Sendable>(_ body: () async throws(PostgresError) -> T)
-        async throws(LedgerError) -> T
-    {
-        do throws(PostgresError) {
-            return try await body()
-        } catch {
-            throw .database(error)
-        }
+/// What a body answers; a failure of the database is the ledger's.
+func asLedger<T: Sendable>(_ body: () async throws(PostgresError) -> T)
+    async throws(LedgerError) -> T
+{
+    do throws(PostgresError) {
+        return try await body()
+    } catch {
+        throw .database(error)
     }
 }

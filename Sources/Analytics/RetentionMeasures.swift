@@ -5,20 +5,13 @@ extension Measurement {
     mutating func measureRetention(
         _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
     ) {
-        // Trials and introductory periods are neither the first nor a later one.
-        let counted = line.subscriptions.filter { line.period($0).periodClass == .paid }
-        guard let first = counted.first, window.contains(line.period(first).purchasedAt) else {
-            return
-        }
+        guard let reached = line.retention() else { return }
+        let first = reached.first
         let start = line.period(first).purchasedAt
-        let plan = Plan(of: line.period(first), settings)
-        let numbers = Set(
-            counted.map { index -> Int64 in
-                let passed = line.period(index).purchasedAt.milliseconds - start.milliseconds
-                return 1 + (passed + plan.milliseconds / 2) / plan.milliseconds
-            })
+        guard window.contains(start) else { return }
+        let plan = line.plans[first]
         for number in 1...MetricQuestion.mostPeriods {
-            let isRetained = numbers.contains(number)
+            let isRetained = reached.numbers.contains(number)
             // A renewal may be some hours early.
             guard isRetained || plan.start(of: number, after: start) <= question.knownAt else {
                 continue
@@ -37,11 +30,14 @@ extension Measurement {
         _ line: MeasuredLine, in window: Range<Instant>, _ bucket: MetricQuestion.Bucket
     ) {
         for (index, period) in line.line.periods.enumerated() where period.isMoney {
-            for movement in period.movements(.restated, of: Origin(line, index))
-            where window.contains(movement.at) {
+            for payment in period.payments where window.contains(payment.purchasedAt) {
+                guard let price = payment.priceMilliunits else { continue }
                 addMoney(
-                    line, index, bucket, to: movement.kind == .purchase ? "paid" : "refunded",
-                    amount: movement.amount, times: movement.share, paidAt: movement.paidAt)
+                    line, index, bucket, to: "paid", amount: price, paidAt: payment.purchasedAt)
+            }
+            for back in period.moneyBack
+            where back.reversedAt == nil && window.contains(period.paidAt(back)) {
+                addShare(of: back, to: "refunded", line, index, bucket)
             }
         }
     }

@@ -32,7 +32,7 @@ public struct ProjectionTable: Sendable, Equatable {
     ///   make any more are removed. The key then begins with `bucket` and `stream`.
     public init(
         _ name: String, key: KeyValuePairs<String, ColumnType>,
-        _ others: KeyValuePairs<String, ColumnType> = [:], isWhole: Bool = false
+        _ others: KeyValuePairs<String, ColumnType>..., isWhole: Bool = false
     ) {
         precondition(
             !isWhole || key.prefix(2).map(\.key) == ["bucket", "stream"],
@@ -41,7 +41,7 @@ public struct ProjectionTable: Sendable, Equatable {
         self.isWhole = isWhole
         columns =
             key.map { Column(name: $0.key, type: $0.value, isKey: true) }
-            + others.map { Column(name: $0.key, type: $0.value, isKey: false) }
+            + others.joined().map { Column(name: $0.key, type: $0.value, isKey: false) }
     }
 
     /// Begins a copy of rows in binary, `generation` first.

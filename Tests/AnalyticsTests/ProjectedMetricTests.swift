@@ -36,6 +36,7 @@ struct ProjectedMetricTests {
         question.basis = random.once(in: 2) ? .restated : .asTransacted
         question.profile = random.once(in: 2) ? .revenuecat : .calendar
         question.environment = random.once(in: 8) ? .sandbox : .production
+        if let usual = metric.usualDays { question.days = random.once(in: 2) ? usual : 11 }
         question.app = random.once(in: 4) ? "com.example.app" : nil
         return question
     }
@@ -71,11 +72,13 @@ struct ProjectedMetricTests {
             var random = SplitMix64(seed: 4_711)
             try await ledger.following {
                 try await ledger.record(lives(1..<count, seed: 1))
+                try await ledger.bind(60, &random)
             }
             let level = try await ledger.head()
-            try await compare(ledger, 50, &random, at: level)
+            try await compare(ledger, cases(150, long: 50), &random, at: level)
             // What is told later is not projected yet.
             try await ledger.record(lives(count - 40..<count + 40, seed: 2))
+            try await ledger.bind(10, &random)
             let head = try await ledger.head()
             try await compare(ledger, 25, &random, at: head)
             try await ledger.following()

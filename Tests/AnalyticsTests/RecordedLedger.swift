@@ -92,20 +92,69 @@ struct RecordedLedger: Sendable {
             })
     }
 
+    /// Says at random whose tokens and lines are, and who is whom.
+    func bind(_ count: Int, _ random: inout SplitMix64) async throws {
+        let lines = try await pool.query(
+            "select distinct stream from ledger.entry where starts_with(stream, 'apple/')")
+        var streams: [StreamID] = []
+        for row in lines { streams.append(StreamID(name: try row.text(0))) }
+        streams.sort()
+        for _ in 0..<count {
+            let customer = CustomerNumber(Int64(1 + random.below(40)))
+            let other = CustomerNumber(Int64(1 + random.below(40)))
+            let when = at("2024-12-15").adding(days: Int64(random.below(400)))
+            let line = streams[random.below(streams.count)]
+            switch random.below(5) {
+            case 0:
+                try await say(
+                    .tokenLink(TokenLink(token: customer, customer: other)),
+                    of: .token(customer))
+            case 1:
+                try await say(
+                    .binding(
+                        LineBinding(customer: other, from: random.once(in: 2) ? when : nil)),
+                    of: line)
+            case 2:
+                try await say(.presentation(Presentation(customer: other, at: when)), of: line)
+            // Never in a circle.
+            case 3 where customer < other:
+                try await say(.merge(Merge(into: other, at: when)), of: .customer(customer))
+            case 4 where customer < other && random.once(in: 2):
+                try await say(.unmerge(Merge(into: other, at: when)), of: .customer(customer))
+            default: continue
+            }
+        }
+    }
+
+    private func say(_ content: Event.Content, of stream: StreamID) async throws {
+        _ = try await writer.append(
+            Proposal(streams: { _ in [stream] }) { known in
+                let next = known.subscription(stream).revision + 1
+                return .append([
+                    Event(
+                        kind: .linked, stream: stream, key: "said/\(next)",
+                        occurredAt: at("2025-01-01"), observedAt: at("2025-01-01"),
+                        source: .command, content: content)
+                ])
+            })
+    }
+
     /// What questions come to by a fold of the record, which reads every line once.
     func folded(_ questions: [MetricQuestion], upTo last: Position) async throws -> [Measurement] {
         let settings = try await reader.entries(of: [.settings], upTo: last)
             .reduce(Settings()) { $0.evolved(by: $1) }
+        let people = try await metrics.people(upTo: last)
         let middle = questions.count / 2
-        async let first = folded(questions[..<middle], settings, upTo: last)
-        async let second = folded(questions[middle...], settings, upTo: last)
+        async let first = folded(questions[..<middle], settings, people, upTo: last)
+        async let second = folded(questions[middle...], settings, people, upTo: last)
         return try await first + second
     }
 
     private func folded(
-        _ questions: ArraySlice<MetricQuestion>, _ settings: Settings, upTo last: Position
+        _ questions: ArraySlice<MetricQuestion>, _ settings: Settings, _ people: People,
+        upTo last: Position
     ) async throws -> [Measurement] {
-        var measurements = questions.map { Measurement($0, settings: settings, people: People()) }
+        var measurements = questions.map { Measurement($0, settings: settings, people: people) }
         func take(_ subscription: Subscription) {
             guard subscription.stream.line != nil else { return }
             let line = subscription.line()
@@ -129,6 +178,7 @@ struct RecordedLedger: Sendable {
             if page.count < 2_000 { break }
         }
         if let current { take(current) }
+        for place in measurements.indices { measurements[place].settle() }
         return measurements
     }
 
@@ -220,6 +270,7 @@ func variedLife(_ seed: UInt64, line: Int64) -> [Observation] {
     let isOtherApp = random.once(in: 5)
     let prices: [Int64] = [9_990, 4_990, 1_000, 59_990]
     let country = ["USA", "DEU", nil][random.below(3)]
+    let token = random.once(in: 4) ? nil : CustomerNumber(Int64(1 + random.below(40)))
     let isSandbox = random.once(in: 12)
     return life.observations.compactMap { observation in
         var varied = observation
@@ -237,6 +288,7 @@ func variedLife(_ seed: UInt64, line: Int64) -> [Observation] {
         }
         varied.transaction?.content.currency = random.once(in: 9) ? "GBP" : currency
         varied.transaction?.content.storefront = country
+        if said.token != nil { varied.transaction?.content.token = token }
         if isOtherApp { varied.transaction?.content.bundle = "com.example.other" }
         return varied
     }

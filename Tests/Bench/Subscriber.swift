@@ -61,6 +61,8 @@ struct Subscriber {
         statement.type = "Auto-Renewable Subscription"
         statement.group = "20500000"
         statement.ownership = "PURCHASED"
+        // One in ten has another's token: a customer with two lines.
+        statement.token = CustomerNumber(number % 10 == 9 ? number : number + 1)
         statement.reason = period == 0 ? "PURCHASE" : "RENEWAL"
         statement.storefront = country.storefront
         statement.currency = country.currency

@@ -1,0 +1,140 @@
+import Domain
+import Postgres
+
+/// Statements about persons and cohorts over the projection `metrics`.
+extension MetricSQL {
+    /// How many customers have a paid line at each instant.
+    ///
+    /// - Shape: columns are the place of the instant, the count, and what groups are told apart by.
+    func activeCustomers(_ columns: Columns, at thresholds: Thresholds) -> Statement {
+        var filter = filter
+        let instants = thresholds.instants
+        let all = filter.place(.int8s(instants))
+        let (first, last) = (
+            filter.place(.int8(instants[0])), filter.place(.int8(instants[instants.count - 1]))
+        )
+        let groups = columns.names.map { ", \($0)" }.joined()
+        let named = named(&filter, "from_at <= \(last) and until_at > \(first)")
+        let reader = reader(&filter)
+        return Statement(
+            """
+            with stood as (select bucket, stream, place, (\(all)::bigint[])[place + 1] as instant\
+            \(groups) from (select bucket, stream, width_bucket(from_at - 1, \(all)) as first, \
+            width_bucket(until_at - 1, \(all)) as last\
+            \(columns.selected.map { ", \($0)" }.joined()) from projection.coverage \
+            where \(filter.text) and kind = 'paid' and from_at <= \(last) and until_at > \(first)) \
+            as paid cross join lateral generate_series(first, last - 1) as place), \
+            named as (\(named)) \
+            select place::bigint, count(*)\(groups) from (\
+            select distinct stood.place, coalesce(reader, number) as person\(groups) \
+            from stood join named using (bucket, stream) left join \(reader) \
+            on reader.place = stood.place and customer = number \
+            where from_at <= instant and until_at > instant) as persons \
+            group by place\(groups)
+            """, filter.parameters)
+    }
+
+    /// Whose lines are while a condition holds, as far as their own words and links of tokens say it.
+    func named(_ filter: inout Filter, _ condition: String) -> String {
+        let links = readers.links
+        let (tokens, customers) = (
+            filter.place(.int8s(links.tokens)), filter.place(.int8s(links.customers))
+        )
+        return """
+            select bucket, stream, coalesce(bound, customer) as number, from_at, until_at \
+            from projection.tenure left join unnest(\(tokens)::bigint[], \(customers)::bigint[]) \
+            as link (token, bound) on is_token and token = customer \
+            where \(filter.text) and customer is not null and \(condition)
+            """
+    }
+
+    /// As whom customers are read, by the place of an instant.
+    func reader(_ filter: inout Filter) -> String {
+        let merges = readers.merges
+        let places = [merges.places, merges.customers, merges.readers].map {
+            "\(filter.place(.int8s($0)))::bigint[]"
+        }
+        return "unnest(\(places.joined(separator: ", "))) as reader (place, customer, reader)"
+    }
+
+    /// What persons count for, in cohorts by their beginning or in windows.
+    ///
+    /// - Shape: columns are the place of the threshold before, the member, its age if it has one, the
+    ///   currency, what groups are told apart by, and the number, or of money hundred-thousandths.
+    func persons(_ columns: Columns, between thresholds: Thresholds) -> Statement {
+        var persons = PersonStatement(self, columns, thresholds)
+        switch question.metric {
+        case .conversionToPaying: persons.addConversions()
+        case .trialConversionByFirstSeen: persons.addTrials()
+        case .realisedLTV: persons.addLifetimes()
+        case .cohortExplorer: persons.addAges()
+        default: persons.addAverages()
+        }
+        return persons.statement
+    }
+
+    /// The plans that lines have whose retention is told.
+    static func plans(_ generation: Int64) -> Statement {
+        Statement(
+            "select distinct plan from projection.retention where generation = $1",
+            [.int8(generation)])
+    }
+
+    /// How many lines of a cohort are old enough for so many periods, and reached which.
+    ///
+    /// - Shape: columns are the place of the threshold before, the plan, how many periods the lines
+    ///   are old enough for, the number of a period that they have reached or 0 for all of them, the
+    ///   count, and what groups are told apart by.
+    func retention(_ columns: Columns, between thresholds: Thresholds) -> Statement {
+        var filter = filter
+        let instants = thresholds.instants
+        let all = filter.place(.int8s(instants))
+        let most = MetricQuestion.mostPeriods
+        let names = filter.place(.texts(plans))
+        let latest = filter.place(
+            .int8s(
+                plans.flatMap { Plan(name: $0).latestStarts(reaching: most, by: question.knownAt) })
+        )
+        filter.conditions.append("first_at >= \(filter.place(.int8(instants[0])))")
+        filter.conditions.append(
+            "first_at < \(filter.place(.int8(instants[instants.count - 1])))")
+        let groups = columns.names.map { ", \($0)" }.joined()
+        return Statement(
+            """
+            with cohort as materialized (select width_bucket(first_at, \(all)) - 1 as place, \
+            name as own_plan, \(most) - width_bucket(first_at - 1, latest) as age, periods\(groups) \
+            from (select first_at, periods, plan as name\
+            \(columns.selected.map { ", \($0)" }.joined()) \
+            from projection.retention where \(filter.text)) as begun join (\
+            select plan as name, (\(latest)::bigint[])\
+            [(number - 1) * \(most) + 1 : number * \(most)] as latest \
+            from unnest(\(names)::text[]) with ordinality as own (plan, number)) as own using (name)) \
+            select place::bigint, own_plan, age::bigint, 0::bigint, count(*)\(groups) \
+            from cohort group by place, own_plan, age\(groups) union all \
+            select place::bigint, own_plan, age::bigint, number::bigint, count(*)\(groups) from cohort \
+            cross join lateral unnest(string_to_array(periods, ',')::bigint[]) as number \
+            group by place, own_plan, age, number\(groups)
+            """, filter.parameters)
+    }
+}
+
+extension Plan {
+    /// The latest starts with which a line is old enough for a period of each number, the highest
+    /// number first. Units: milliseconds since 1970.
+    fileprivate func latestStarts(reaching last: Int64, by instant: Instant) -> [Int64] {
+        stride(from: last, through: 1, by: -1).map { number in
+            // Whoever starts later comes there later: half of what is left is out each time.
+            var low: Int64 = -62_135_596_800_000
+            var high = max(low, instant.stored)
+            while low < high {
+                let middle = high - (high - low) / 2
+                if start(of: number, after: Instant(milliseconds: middle)) <= instant {
+                    low = middle
+                } else {
+                    high = middle - 1
+                }
+            }
+            return low
+        }
+    }
+}
