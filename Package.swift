@@ -41,7 +41,8 @@ let package = Package(
                 .embedInCode("0003_generations.sql"), .embedInCode("0004_delivery.sql"),
                 .embedInCode("0005_analytics.sql"), .embedInCode("0006_report.sql"),
                 .embedInCode("0007_states.sql"), .embedInCode("0008_flows.sql"),
-                .embedInCode("0009_persons.sql"),
+                .embedInCode("0009_persons.sql"), .embedInCode("0010_belonging.sql"),
+                .embedInCode("0011_cohorts.sql"),
             ],
             swiftSettings: strict),
 

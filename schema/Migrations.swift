@@ -19,6 +19,8 @@ public struct Migration: Sendable {
         Migration(number: 7, name: "0007_states", bytes: PackageResources._007_states_sql),
         Migration(number: 8, name: "0008_flows", bytes: PackageResources._008_flows_sql),
         Migration(number: 9, name: "0009_persons", bytes: PackageResources._009_persons_sql),
+        Migration(number: 10, name: "0010_belonging", bytes: PackageResources._010_belonging_sql),
+        Migration(number: 11, name: "0011_cohorts", bytes: PackageResources._011_cohorts_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

@@ -40,12 +40,15 @@ struct ReportTests {
         return rows.filter { $0.value.contains { $0 != 0 } }
     }
 
-    /// The numbers of a function, the columns that are texts being the key.
+    /// The numbers of a function as an analyst reads them, the columns that are texts being the key.
     private func asked(_ sql: String, _ texts: Int, _ ledger: RecordedLedger)
         async throws -> [String: [Int64?]]
     {
         var rows: [String: [Int64?]] = [:]
-        let answer = try await ledger.pool.query(sql)
+        let session = try await BlockingConnection.open(
+            ledger.address, options: ["set role subledger_analyst"])
+        let answer = try await session.query(sql)
+        await session.close()
         for row in answer {
             var parts: [String] = []
             for place in 0..<texts { parts.append(try row.textIfAny(place) ?? "-") }
@@ -139,6 +142,92 @@ struct ReportTests {
             let days = try await ledger.number(
                 "select count(distinct day) from report.mrr_daily('2025-03-01', '2025-03-05')")
             #expect(days == 5)
+        }
+    }
+
+    @Test("tells of customers and cohorts what the interface does")
+    func persons() async throws {
+        try await withLives { ledger in
+            var random = SplitMix64(seed: 8)
+            try await ledger.following([
+                PeriodsProjection(), MetricsProjection(), HoldingsProjection(),
+            ]) { try await ledger.bind(80, &random) }
+            let window = "'2025-01-20Z', '2025-04-15Z'"
+            let known = "'2025-09-01Z'"
+            // What has no currency is asked for with none.
+            for (metric, call) in [
+                (Metric.activeCustomers, "null, value from report.active_customers('2025-03-01Z')"),
+                (.unattributedLines, "null, value from report.unattributed_lines('2025-03-01Z')"),
+                (
+                    .conversionToPaying,
+                    "null, customers, converted, pending "
+                        + "from report.conversion_to_paying(\(window), 11, \(known))"
+                ),
+                (
+                    .trialConversionByFirstSeen,
+                    "null, customers, trials, converted "
+                        + "from report.trial_conversion_by_first_seen(\(window), \(known))"
+                ),
+                (
+                    .arpu,
+                    "currency, value, net, customers "
+                        + "from report.arpu(\(window), 'restated', \(known))"
+                ),
+                (
+                    .arppu,
+                    "currency, value, net, payers "
+                        + "from report.arppu(\(window), 'restated', \(known))"
+                ),
+                (
+                    .realisedLTV,
+                    "concat_ws('/', age, coalesce(currency, '-')), per_customer, "
+                        + "per_paying_customer, net, customers, payers, mature "
+                        + "from report.realised_ltv(\(window), 11, 'restated', \(known))"
+                ),
+                (
+                    .cohortExplorer,
+                    "concat_ws('/', age, coalesce(currency, '-')), customers, retained, revenue, "
+                        + "refunds from report.cohort_explorer(\(window), 11, 'restated', \(known))"
+                ),
+                (
+                    .subscriptionRetention,
+                    "concat_ws('/', period, plan), retained, lines "
+                        + "from report.subscription_retention(\(window), \(known))"
+                ),
+                (
+                    .refundRateByValue,
+                    "currency, refunded, paid from report.refund_rate_by_value(\(window))"
+                ),
+            ] {
+                let window =
+                    metric.taking == .at
+                    ? at("2025-03-01")..<at("2025-03-01") : at("2025-01-20")..<at("2025-04-15")
+                var question = MetricQuestion(
+                    metric, buckets: [MetricQuestion.Bucket(window: window)],
+                    knownAt: at("2025-09-01"), position: try await ledger.head())
+                question.app = "com.example.app"
+                question.days = 11
+                question.basis = .restated
+                var wanted: [String: [Int64?]] = [:]
+                for row in try await ledger.metrics.measureRecord(question).finished() {
+                    let key = row.key.members.map { $0.value ?? "-" }.joined(separator: "/")
+                    // Ratios are for whoever asks in SQL to make.
+                    wanted[key.isEmpty ? "-" : key] = row.values.compactMap {
+                        switch $0.number {
+                        case .whole(let number): .some(number)
+                        case .millionths: nil
+                        case .null: .some(nil)
+                        }
+                    }
+                }
+                let sql = """
+                    select \(call) \
+                    where environment = 'Production' and bundle_id = 'com.example.app'
+                    """
+                let found = try await asked(sql, 1, ledger)
+                #expect(found.count > 0, "\(metric)")
+                #expect(found == wanted.filter { $0.value.contains { $0 != 0 } }, "\(metric)")
+            }
         }
     }
 

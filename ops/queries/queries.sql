@@ -53,3 +53,22 @@ from report.coverage
 where environment = 'Production' and kind = 'paid' and outlook = 'set_to_cancel'
     and from_at <= now() and until_at > now()
 order by price_milliunits desc nulls last limit 100;
+
+-- Customers with a paid line at the beginning of each month, and lines that are nobody's.
+select month::date,
+    (select sum(value) from report.active_customers(month) where environment = 'Production')
+        as customers,
+    (select sum(value) from report.unattributed_lines(month) where environment = 'Production')
+        as nobodys
+from generate_series(timestamptz '2025-01-01Z', '2025-12-01Z', interval '1 month') as month
+order by month;
+
+-- What customers first seen in the year brought by their age, cumulated.
+select currency, age, per_customer, net, customers, payers, mature
+from report.realised_ltv('2025-01-01Z', '2026-01-01Z')
+where environment = 'Production' order by currency, age;
+
+-- Of the lines that first paid in the year how many came to their next periods.
+select plan, period, retained, lines
+from report.subscription_retention('2025-01-01Z', '2026-01-01Z')
+where environment = 'Production' and period <= 12 order by plan, period;
