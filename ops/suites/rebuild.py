@@ -177,7 +177,8 @@ class Rebuilding:
             self.database = Database(self.ledger)
             # Whoever has an xid or a snapshot keeps dead rows from being removed.
             watch = self.database.watch(
-                "select extract(epoch from clock_timestamp() - xact_start) from pg_stat_activity "
+                "select extract(epoch from clock_timestamp() - xact_start), application_name, "
+                "translate(left(query, 300), E'\\n', ' ') from pg_stat_activity "
                 "where backend_type = 'client backend' and pid <> pg_backend_pid() "
                 "and (backend_xid is not null or backend_xmin is not null);", 0.1)
             sample = self.chance.sample(range(self.past.lines), min(2_000, self.past.lines))
@@ -436,8 +437,10 @@ class Rebuilding:
             f"the longest time without an answer {max(gaps) * 1000:.1f} ms")
         report.check("reads overlapped flips", len(over) > len(flips), len(over))
         report.check("a flip delays reads by at most 50 ms at p99", later <= ALLOWED_PAUSE, later)
-        longest = max((float(line) for line in transactions.split()), default=0)
-        report.say(f"the longest transaction took {longest:.2f} s")
+        longest, what = max(
+            ((float(age), what) for age, _, what in
+             (line.partition("|") for line in transactions.splitlines() if line)), default=(0, ""))
+        report.say(f"the longest transaction took {longest:.2f} s: {what}")
         report.check("no transaction is longer than 5 s", longest <= ALLOWED_SNAPSHOT, longest)
 
 
