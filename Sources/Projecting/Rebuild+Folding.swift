@@ -42,9 +42,9 @@ private final class RangeQueue: Sendable {
 extension Rebuild {
     /// How often in succession sessions may be lost.
     private static let attempts = 5
-    /// About how many entries a range has, and at most when its size is given: so that nothing
-    /// is held in the database for seconds.
-    private static let (rangeEntries, mostRangeEntries): (Int64, Int64) = (20_000, 40_000)
+    /// About how many entries ranges have that are folded at once, and at most when their size is
+    /// given: so that nothing is held in the database for seconds, however many share the cores.
+    private static let (rangeEntries, mostRangeEntries): (Int64, Int64) = (40_000, 80_000)
 
     /// The most rows that are made before they are written: a second's worth. Units: bytes.
     private static let mostRowBytes = 16 << 20
@@ -53,9 +53,12 @@ extension Rebuild {
     func foldRanges(_ build: Build) async throws(ProjectingError) -> Int64 {
         let (done, entries) = try await finishedRanges(build)
         let perBucket = max(1, build.target.number / Int64(Bucket.count))
+        func buckets(_ entries: Int64) -> Int {
+            Int(entries / Int64(max(2, resources.workers)) / perBucket)
+        }
         let size =
-            resources.rangeBuckets.map { min($0, Int(Rebuild.mostRangeEntries / perBucket)) }
-            ?? Int(min(64, Rebuild.rangeEntries / perBucket))
+            resources.rangeBuckets.map { min($0, buckets(Rebuild.mostRangeEntries)) }
+            ?? min(64, buckets(Rebuild.rangeEntries))
         let queue = RangeQueue(without: done, entries: entries, size: max(1, size))
         onProgress(entries, build.target.number)
         let failures = await withTaskGroup(of: ProjectingError?.self) { group in
@@ -147,8 +150,9 @@ extension Rebuild {
         reading: BlockingConnection, writing: BlockingConnection
     ) async throws(ProjectingError) {
         try await prepare(reading: reading, writing: writing)
+        // Rows that are made, rows that are written, entries, and half a share for what holds them.
         let share = min(
-            resources.memoryMiB << 20 / (3 * resources.workers), Rebuild.mostRowBytes)
+            resources.memoryMiB << 21 / (7 * resources.workers), Rebuild.mostRowBytes)
         var folding: RangeFold?
         var folded: FoldedRows?
         repeat {
