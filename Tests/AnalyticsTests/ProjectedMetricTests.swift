@@ -75,7 +75,7 @@ struct ProjectedMetricTests {
                 try await ledger.bind(60, &random)
             }
             let level = try await ledger.head()
-            try await compare(ledger, cases(150, long: 50), &random, at: level)
+            try await compare(ledger, cases(80, long: 50), &random, at: level)
             // What is told later is not projected yet.
             try await ledger.record(lives(count - 40..<count + 40, seed: 2))
             try await ledger.bind(10, &random)
