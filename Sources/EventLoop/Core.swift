@@ -13,7 +13,7 @@ final class Core {
 
     var queue = WorkQueue()
     var endOfTurn: [() -> Void] = []
-    var sleepers: [ObjectIdentifier: Sleeper] = [:]
+    var sleeps: [ObjectIdentifier: Sleep] = [:]
     var onTurn: () -> Void = {}
     private(set) var isOpen = true
 
@@ -58,8 +58,7 @@ final class Core {
     }
 
     func wakeSleepers() {
-        guard !sleepers.isEmpty else { return }
-        for sleeper in Array(sleepers.values) { sleeper.end(slept: false) }
+        for sleeper in Array(sleeps.keys) { endSleep(sleeper, slept: false) }
     }
 
     /// Closes every handle and frees the loop.

@@ -1,42 +1,46 @@
-/// One task's sleep, from `begin` to its end, whichever of the two requests comes first.
-///
-/// `@unchecked` holds because it crosses threads only as a reference: its variables are touched on
-/// the loop alone, which whatever touches them checks.
-final class Sleeper: @unchecked Sendable {
-    private let loop: EventLoop
-    private var continuation: CheckedContinuation<Bool, Never>?
-    private var timer: EventLoop.Timer?
-    private var isCancelled = false
+internal import Synchronization
 
-    init(on loop: EventLoop) {
-        self.loop = loop
-    }
+/// One task's sleep: what its thread and the loop's have in common.
+final class Sleeper: Sendable {
+    private let isCancelled = Atomic(false)
 
-    func begin(for duration: Duration, _ continuation: CheckedContinuation<Bool, Never>) {
+    /// Begins on the loop, unless it was cancelled before.
+    func begin(
+        for duration: Duration, on loop: EventLoop,
+        _ continuation: CheckedContinuation<Bool, Never>
+    ) {
         loop.preconditionOnLoop()
-        guard !isCancelled else {
-            continuation.resume(returning: false)
-            return
+        guard !isCancelled.load(ordering: .acquiring) else {
+            return continuation.resume(returning: false)
         }
-        self.continuation = continuation
-        loop.core.sleepers[ObjectIdentifier(self)] = self
-        timer = loop.schedule(after: duration) { [self] in end(slept: true) }
+        let timer = loop.schedule(after: duration) { [self] in
+            loop.core.endSleep(ObjectIdentifier(self), slept: true)
+        }
+        loop.core.sleeps[ObjectIdentifier(self)] = Sleep(
+            sleeper: self, continuation: continuation, timer: timer)
     }
 
-    func cancel() {
-        loop.preconditionOnLoop()
-        isCancelled = true
-        end(slept: false)
+    /// Ends it from any thread, also when it has not begun.
+    func cancel(on loop: EventLoop) {
+        isCancelled.store(true, ordering: .releasing)
+        loop.submit(.body { [self] in loop.core.endSleep(ObjectIdentifier(self), slept: false) })
     }
+}
 
-    func end(slept: Bool) {
-        loop.preconditionOnLoop()
-        guard let continuation else { return }
-        self.continuation = nil
-        timer?.cancel()
-        timer = nil
-        loop.core.sleepers[ObjectIdentifier(self)] = nil
-        continuation.resume(returning: slept)
+/// A sleep that has begun; the loop alone knows it.
+struct Sleep {
+    /// Kept, so that no other one is taken for it.
+    let sleeper: Sleeper
+    let continuation: CheckedContinuation<Bool, Never>
+    let timer: EventLoop.Timer
+}
+
+extension Core {
+    /// Ends a sleep, whichever of its timer, its task's cancellation and the loop's end comes first.
+    func endSleep(_ sleeper: ObjectIdentifier, slept: Bool) {
+        guard let sleep = sleeps.removeValue(forKey: sleeper) else { return }
+        sleep.timer.cancel()
+        sleep.continuation.resume(returning: slept)
     }
 }
 
@@ -45,15 +49,15 @@ extension EventLoop {
     ///
     /// - Throws: when the task is cancelled, or the loop stops, before the time is over.
     public func sleep(for duration: Duration) async throws(CancellationError) {
-        let sleeper = Sleeper(on: self)
+        let sleeper = Sleeper()
         let slept = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                if !submit(.body { sleeper.begin(for: duration, continuation) }) {
+                if !submit(.body { sleeper.begin(for: duration, on: self, continuation) }) {
                     continuation.resume(returning: false)
                 }
             }
         } onCancel: {
-            submit(.body { sleeper.cancel() })
+            sleeper.cancel(on: self)
         }
         if !slept { throw CancellationError() }
     }
