@@ -44,9 +44,7 @@ extension MeasuredLine {
             period: first, currency: order.lazy.compactMap { period($0).currency }.first,
             paidAt: order.filter(isPaid).flatMap { period($0).payments.map(\.purchasedAt) }.min(),
             hasTried: !trials.isEmpty,
-            hasConverted: trials.contains { trial in
-                conversion(of: trial).map { isInTime($0, trial) } ?? false
-            })
+            hasConverted: trials.contains { isInTime(conversion(of: $0), $0) })
     }
 
     /// What it reached; `nil` when it never was paid for at full price.
@@ -117,7 +115,7 @@ extension MeasuredLine {
                 ] + columns(traits(of: begun.period)))
         }
         if let reached = retention() {
-            let numbers = reached.numbers.sorted().prefix(Int(MetricQuestion.mostPeriods))
+            let numbers = reached.numbers.filter { $0 <= MetricQuestion.mostPeriods }.sorted()
             rows.add(
                 to: MetricsProjection.retentions,
                 key + [

@@ -13,8 +13,6 @@ public struct MetricReader: Sendable {
 
     /// How many entries are in memory at a time.
     static let pageSize = 2_000
-    /// How many lines are read at once where single lines are.
-    private static let streamsAtOnce = 200
 
     /// A reader of a ledger's metrics.
     ///
@@ -66,7 +64,9 @@ public struct MetricReader: Sendable {
             question, settings: settings, people: people, rates: rates)
         prepare(&measurement)
         if let lines {
-            try await measure(lines, into: &measurement)
+            let position = question.position
+            try await reader.eachLine(of: lines, upTo: position) { measurement.take($0) }
+            measurement.settle()
             return measurement
         }
         let prefix = "apple/\(question.environment.name)/"
@@ -76,20 +76,6 @@ public struct MetricReader: Sendable {
         }
         measurement.settle()
         return measurement
-    }
-
-    private func measure(_ lines: [StreamID], into measurement: inout Measurement)
-        async throws(LedgerError)
-    {
-        for start in stride(from: 0, to: lines.count, by: MetricReader.streamsAtOnce) {
-            let page = lines[start..<min(start + MetricReader.streamsAtOnce, lines.count)]
-            let entries = try await reader.entries(
-                of: Array(page), upTo: measurement.question.position)
-            for (stream, entries) in Dictionary(grouping: entries, by: \.event.stream) {
-                measurement.take(Subscription(stream, entries: entries).line())
-            }
-        }
-        measurement.settle()
     }
 
     /// The exchange rates known at the question's position.
@@ -144,12 +130,31 @@ public struct MetricReader: Sendable {
     }
 }
 
+extension LedgerReader {
+    /// Reads single lines as they were at a position, some hundred at a time.
+    func eachLine(of streams: [StreamID], upTo position: Position, _ body: (Line) -> Void)
+        async throws(LedgerError)
+    {
+        let atOnce = 500
+        for start in stride(from: 0, to: streams.count, by: atOnce) {
+            let page = Array(streams[start..<min(start + atOnce, streams.count)])
+            let entries = try await entries(of: page, upTo: position)
+            for (stream, entries) in Dictionary(grouping: entries, by: \.event.stream) {
+                body(Subscription(stream, entries: entries).line())
+            }
+        }
+    }
+}
+
 extension Metric {
     /// Whether it depends on whose lines are.
     var needsPeople: Bool {
         switch self {
-        case .activeCustomers, .activePromo: true
-        default: isOfPersons
+        case .activePromo: true
+        default: countsPersons
         }
     }
+
+    /// Whether whoever has several lines counts once.
+    var countsPersons: Bool { self == .activeCustomers || isOfPersons }
 }

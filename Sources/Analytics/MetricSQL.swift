@@ -34,6 +34,13 @@ struct MetricSQL {
             return "$\(parameters.count)"
         }
 
+        /// Keeps what covers any of some instants, in order; returns their place.
+        mutating func cover(_ instants: [Int64]) -> String {
+            conditions.append("from_at <= \(place(.int8(instants[instants.count - 1])))")
+            conditions.append("until_at > \(place(.int8(instants[0])))")
+            return place(.int8s(instants))
+        }
+
         var text: String { conditions.joined(separator: " and ") }
     }
 
@@ -76,9 +83,7 @@ struct MetricSQL {
         var filter = filter
         filter.conditions.append(condition)
         let instants = thresholds.instants
-        let all = filter.place(.int8s(instants))
-        filter.conditions.append("from_at <= \(filter.place(.int8(instants[instants.count - 1])))")
-        filter.conditions.append("until_at > \(filter.place(.int8(instants[0])))")
+        let all = filter.cover(instants)
         let groups = columns.names.map { ", \($0)" }.joined()
         return Statement(
             """
@@ -114,9 +119,7 @@ struct MetricSQL {
         var filter = filter
         filter.conditions.append("kind = 'paid'")
         let instants = thresholds.instants
-        let all = filter.place(.int8s(instants))
-        filter.conditions.append("from_at <= \(filter.place(.int8(instants[instants.count - 1])))")
-        filter.conditions.append("until_at > \(filter.place(.int8(instants[0])))")
+        let all = filter.cover(instants)
         let columns =
             before.selected + after.selected.filter { !before.selected.contains($0) }
         let groups =
@@ -151,9 +154,7 @@ struct MetricSQL {
         var filter = filter
         filter.conditions.append("kind = 'paid'")
         let instants = thresholds.instants
-        let all = filter.place(.int8s(instants))
-        filter.conditions.append("from_at < \(filter.place(.int8(instants[instants.count - 1])))")
-        filter.conditions.append("until_at > \(filter.place(.int8(instants[0])))")
+        let all = filter.cover(instants)
         return Statement(
             """
             with blip as materialized (select generation, bucket, stream, first from (\

@@ -8,13 +8,9 @@ extension MetricSQL {
     /// - Shape: columns are the place of the instant, the count, and what groups are told apart by.
     func activeCustomers(_ columns: Columns, at thresholds: Thresholds) -> Statement {
         var filter = filter
-        let instants = thresholds.instants
-        let all = filter.place(.int8s(instants))
-        let (first, last) = (
-            filter.place(.int8(instants[0])), filter.place(.int8(instants[instants.count - 1]))
-        )
+        let all = filter.cover(thresholds.instants)
         let groups = columns.names.map { ", \($0)" }.joined()
-        let named = named(&filter, "from_at <= \(last) and until_at > \(first)")
+        let named = named(&filter)
         let reader = reader(&filter)
         return Statement(
             """
@@ -22,7 +18,7 @@ extension MetricSQL {
             \(groups) from (select bucket, stream, width_bucket(from_at - 1, \(all)) as first, \
             width_bucket(until_at - 1, \(all)) as last\
             \(columns.selected.map { ", \($0)" }.joined()) from projection.coverage \
-            where \(filter.text) and kind = 'paid' and from_at <= \(last) and until_at > \(first)) \
+            where \(filter.text) and kind = 'paid') \
             as paid cross join lateral generate_series(first, last - 1) as place), \
             named as (\(named)) \
             select place::bigint, count(*)\(groups) from (\
@@ -35,7 +31,7 @@ extension MetricSQL {
     }
 
     /// Whose lines are while a condition holds, as far as their own words and links of tokens say it.
-    func named(_ filter: inout Filter, _ condition: String) -> String {
+    func named(_ filter: inout Filter, _ condition: String = "true") -> String {
         let links = readers.links
         let (tokens, customers) = (
             filter.place(.int8s(links.tokens)), filter.place(.int8s(links.customers))

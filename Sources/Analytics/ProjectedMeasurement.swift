@@ -15,7 +15,7 @@ struct ProjectedMeasurement {
     init?(_ question: MetricQuestion, _ sql: MetricSQL) {
         let metric = question.metric
         // What is converted, or counted by line within a window, is measured line by line.
-        guard metric.isProjected, question.currency == nil, !question.isGross else { return nil }
+        guard !metric.isOfQuality, question.currency == nil, !question.isGross else { return nil }
         let thresholds =
             metric.taking == .at
             ? Thresholds(statesOf: question.buckets) : Thresholds(windowsOf: question.buckets)
@@ -196,11 +196,8 @@ extension Standing {
     fileprivate mutating func read(_ row: Row, _ first: Int, _ columns: MetricSQL.Columns)
         throws(PostgresError)
     {
-        var place = first
-        for dimension in columns.dimensions {
-            traits[dimension] = try row.textIfAny(place)
-            place += 1
-        }
+        traits = try row.traits(first, columns.dimensions)
+        var place = first + columns.dimensions.count
         for name in columns.others {
             switch name {
             case "price": price = try row.int8IfAny(place)
@@ -213,6 +210,15 @@ extension Standing {
 }
 
 extension Row {
+    /// What groups are told apart by, from a column on.
+    func traits(_ first: Int, _ dimensions: [Dimension]) throws(PostgresError) -> Traits {
+        var traits = Traits()
+        for (place, dimension) in dimensions.enumerated() {
+            traits[dimension] = try textIfAny(first + place)
+        }
+        return traits
+    }
+
     /// A sum as digits.
     func int128(_ column: Int) throws(PostgresError) -> Int128 {
         let text = try text(column)
@@ -224,11 +230,6 @@ extension Row {
 }
 
 extension Metric {
-    /// Whether the projection says what it is of.
-    public var isProjected: Bool {
-        !isOfQuality
-    }
-
     /// Whether it compares lines at both ends of a window.
     fileprivate var isTurn: Bool {
         switch self {

@@ -14,7 +14,6 @@ struct ProjectedMetrics: Sendable {
     /// How often the projection may move on between looking and reading.
     private static let attempts = 4
     private static let patience = Duration.seconds(25)
-    private static let pageSize = 500
 
     /// What a transaction of sums needs that others must not have.
     private static let preparation = [
@@ -80,7 +79,7 @@ struct ProjectedMetrics: Sendable {
             }
             guard let projected = ProjectedMeasurement(question, sql) else { return nil }
             guard try await sum(projected, live, into: &measurement) else { continue }
-            try await measure(moved, into: &measurement)
+            try await reader.eachLine(of: moved, upTo: question.position) { measurement.take($0) }
             measurement.settle()
             return measurement
         }
@@ -133,7 +132,7 @@ struct ProjectedMetrics: Sendable {
     private func sum(
         _ projected: ProjectedMeasurement, _ live: Live, into measurement: inout Measurement
     ) async throws(LedgerError) -> Bool {
-        let isJoining = measurement.question.readers(People()) != nil
+        let isJoining = measurement.question.metric.countsPersons
         let preparation =
             ProjectedMetrics.preparation + (isJoining ? ProjectedMetrics.joining : [])
         let statements = preparation + [Live.statement] + projected.parts.map(\.statement)
@@ -152,24 +151,6 @@ struct ProjectedMetrics: Sendable {
                 try part.take(&measurement, rows)
             }
             return true
-        }
-    }
-
-    /// Measures some lines from the record.
-    private func measure(_ streams: [StreamID], into measurement: inout Measurement)
-        async throws(LedgerError)
-    {
-        let position = measurement.question.position
-        var rest = streams.sorted()[...]
-        while !rest.isEmpty {
-            let page = Array(rest.prefix(ProjectedMetrics.pageSize))
-            rest = rest.dropFirst(page.count)
-            var lines: [StreamID: Subscription] = [:]
-            for entry in try await reader.entries(of: page, upTo: position) {
-                let stream = entry.event.stream
-                lines[stream, default: Subscription(stream)].apply(entry)
-            }
-            for line in lines.values { measurement.take(line.line()) }
         }
     }
 }

@@ -112,15 +112,3 @@ extension Measurement {
         add("retained", reached.number)
     }
 }
-
-extension Row {
-    /// What groups are told apart by, from a column on.
-    fileprivate func traits(_ first: Int, _ dimensions: [Dimension]) throws(PostgresError) -> Traits
-    {
-        var traits = Traits()
-        for (place, dimension) in dimensions.enumerated() {
-            traits[dimension] = try textIfAny(first + place)
-        }
-        return traits
-    }
-}

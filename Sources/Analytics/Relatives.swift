@@ -12,8 +12,6 @@ struct Relatives: Sendable {
     let pool: ConnectionPool
     let reader: LedgerReader
 
-    private static let pageSize = 500
-
     /// These lines, and all others of their owners; `nil` when there are too many.
     func joined(to lines: [StreamID]) async throws(LedgerError) -> [StreamID]? {
         var all = Set(lines)
@@ -57,13 +55,8 @@ struct Relatives: Sendable {
     /// Whoever owns lines as the record has them.
     private func owners(of lines: [StreamID]) async throws(LedgerError) -> Set<LineOwner> {
         var owners: Set<LineOwner> = []
-        for start in stride(from: 0, to: lines.count, by: Relatives.pageSize) {
-            let page = Array(lines[start..<min(start + Relatives.pageSize, lines.count)])
-            let entries = try await reader.entries(of: page, upTo: question.position)
-            for (stream, entries) in Dictionary(grouping: entries, by: \.event.stream) {
-                let line = Subscription(stream, entries: entries).line()
-                owners.formUnion(line.owners(settings).compactMap(\.owner))
-            }
+        try await reader.eachLine(of: lines, upTo: question.position) { line in
+            owners.formUnion(line.owners(settings).compactMap(\.owner))
         }
         return owners
     }
@@ -94,8 +87,8 @@ struct Relatives: Sendable {
 extension MetricQuestion {
     /// As whom owners are read in it; `nil` when that is not asked.
     func readers(_ people: People) -> Readers? {
-        if metric.isOfPersons { return Readers(people: people, instants: [knownAt]) }
-        guard metric == .activeCustomers else { return nil }
-        return Readers(people: people, instants: buckets.map(\.window.lowerBound))
+        guard metric.countsPersons else { return nil }
+        let instants = metric.isOfPersons ? [knownAt] : buckets.map(\.window.lowerBound)
+        return Readers(people: people, instants: instants)
     }
 }

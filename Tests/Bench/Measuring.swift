@@ -27,7 +27,7 @@ struct Measuring {
         let daemon = try served()
         defer { daemon.stop() }
         let idle = Processes.highWater(daemon.number)
-        for metric in Metric.allCases where metric.isProjected {
+        for metric in Metric.allCases where !metric.isOfQuality {
             let seconds = try await ask(daemon, metric).seconds
             let figure = Figure(
                 "a year of \(metric.rawValue) by month, s", "", seconds,
