@@ -93,6 +93,43 @@ comment on function report.trial_conversion_by_first_seen(timestamptz, timestamp
     'Customers first seen in the window, those who ever tried, and those who converted. Columns: '
     'environment, app, customers, trials, converted.';
 
+create function report.person_average(
+    since timestamptz, before timestamptz, basis text, known_at timestamptz, only_payers boolean
+)
+returns table (
+    environment text, bundle_id text, currency text, value bigint, net bigint, persons bigint
+)
+language sql stable parallel safe
+set enable_nestloop = off
+as $$
+    with moved as (
+        select * from report.person_money(basis, known_at)
+        where at_ms >= report.milliseconds(since) and at_ms < report.milliseconds(before)
+    ), active as (
+        select environment, bundle_id, person from moved where is_purchase
+        union
+        select environment, bundle_id, person from report.coverage
+        join report.person(known_at) using (environment, bundle_id, original_transaction_id)
+        where not only_payers and kind in ('paid', 'trial', 'free')
+            and from_ms < report.milliseconds(before) and until_ms > report.milliseconds(since)
+    ), told as (
+        select environment, bundle_id, currency, sum(hundred_thousandths) as net, 0 as persons
+        from moved group by environment, bundle_id, currency
+        union all
+        select environment, bundle_id, currency, 0, count(*) from report.person(known_at)
+        join active using (environment, bundle_id, person)
+        where is_first group by environment, bundle_id, currency
+    )
+    select environment, bundle_id, currency,
+        case when sum(persons) > 0 then report.half_even(sum(net), 100000 * sum(persons)) end,
+        report.half_even(sum(net), 100000), sum(persons)::bigint
+    from told group by environment, bundle_id, currency
+$$;
+
+comment on function report.person_average(timestamptz, timestamptz, text, timestamptz, boolean) is
+    'Net per person who paid in the window, or was covered then, too. Columns: environment, app, '
+    'currency, milliunits per person, milliunits of net, persons.';
+
 create function report.arppu(
     since timestamptz, before timestamptz, basis text default 'as_transacted',
     known_at timestamptz default now()
@@ -101,24 +138,8 @@ returns table (
     environment text, bundle_id text, currency text, value bigint, net bigint, payers bigint
 )
 language sql stable parallel safe
-set enable_nestloop = off
 as $$
-    with moved as (
-        select * from report.person_money(basis, known_at)
-        where at_ms >= report.milliseconds(since) and at_ms < report.milliseconds(before)
-    ), told as (
-        select environment, bundle_id, currency, sum(hundred_thousandths) as net, 0 as payers
-        from moved group by environment, bundle_id, currency
-        union all
-        select environment, bundle_id, currency, 0, count(*) from report.person(known_at)
-        where is_first and (environment, bundle_id, person) in (
-            select environment, bundle_id, person from moved where is_purchase)
-        group by environment, bundle_id, currency
-    )
-    select environment, bundle_id, currency,
-        case when sum(payers) > 0 then report.half_even(sum(net), 100000 * sum(payers)) end,
-        report.half_even(sum(net), 100000), sum(payers)::bigint
-    from told group by environment, bundle_id, currency
+    select * from report.person_average(since, before, basis, known_at, true)
 $$;
 
 comment on function report.arppu(timestamptz, timestamptz, text, timestamptz) is
@@ -133,32 +154,8 @@ returns table (
     environment text, bundle_id text, currency text, value bigint, net bigint, customers bigint
 )
 language sql stable parallel safe
-set enable_nestloop = off
 as $$
-    with moved as (
-        select * from report.person_money(basis, known_at)
-        where at_ms >= report.milliseconds(since) and at_ms < report.milliseconds(before)
-    ), active as (
-        select environment, bundle_id, person from moved where is_purchase
-        union
-        select environment, bundle_id, person from report.coverage
-        join report.person(known_at) using (environment, bundle_id, original_transaction_id)
-        where kind in ('paid', 'trial', 'free') and from_ms < report.milliseconds(before)
-            and until_ms > report.milliseconds(since)
-    ), told as (
-        select environment, bundle_id, currency, sum(hundred_thousandths) as net, 0 as customers
-        from moved group by environment, bundle_id, currency
-        union all
-        select environment, bundle_id, currency, 0, count(*) from report.person(known_at)
-        where is_first
-            and (environment, bundle_id, person) in (
-                select environment, bundle_id, person from active)
-        group by environment, bundle_id, currency
-    )
-    select environment, bundle_id, currency,
-        case when sum(customers) > 0 then report.half_even(sum(net), 100000 * sum(customers)) end,
-        report.half_even(sum(net), 100000), sum(customers)::bigint
-    from told group by environment, bundle_id, currency
+    select * from report.person_average(since, before, basis, known_at, false)
 $$;
 
 comment on function report.arpu(timestamptz, timestamptz, text, timestamptz) is
