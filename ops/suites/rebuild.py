@@ -242,7 +242,7 @@ class Rebuilding:
     def replaced(self):
         """Every projection, by command and by the daemon itself, without a rest."""
         begin = time.monotonic()
-        for _ in range(self.suite.choose(2, 1)):
+        for _ in range(self.suite.choose(2, 3)):
             for name in PROJECTIONS:
                 said = self.run("rebuild", name)
                 self.report.equal(f"a rebuild of {name} makes the same rows", said.get("equal"), True)
