@@ -26,6 +26,9 @@ struct StatementCache {
 
     private var entries: [Key: Entry] = [:]
     private var lastNumber = 0
+    /// What its names begin with, unlike those of any other client: behind a pooler a name may meet
+    /// another client's session, where it must mean nothing and not another statement.
+    private let prefix = "s" + String(UInt64.random(in: .min ... .max), radix: 36)
 
     /// How to send a statement now, before the sync of this number.
     mutating func use(of key: Key, before sync: Int) -> Use {
@@ -35,7 +38,7 @@ struct StatementCache {
         }
         guard entries.count < Self.capacity else { return .whole }
         lastNumber += 1
-        let entry = Entry(name: "s\(lastNumber)", preparing: sync)
+        let entry = Entry(name: "\(prefix)_\(lastNumber)", preparing: sync)
         entries[key] = entry
         return .prepare(name: entry.name)
     }

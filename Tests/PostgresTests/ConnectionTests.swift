@@ -152,6 +152,22 @@ struct ConnectionTests {
         }
     }
 
+    @Test("names what it has prepared as no other does")
+    func names() async throws {
+        try await withLoop { loop in
+            var names: [String] = []
+            for _ in 0..<2 {
+                let connection = try await Connection.open(
+                    TestCluster.shared.connectionString, on: loop)
+                _ = try await connection.query("select 1")
+                let rows = try await connection.query("select name from pg_prepared_statements")
+                for row in rows { names.append(try row.text(0)) }
+                await connection.close()
+            }
+            #expect(names.count >= 2 && Set(names).count == names.count, "\(names)")
+        }
+    }
+
     @Test("runs a statement whose kept plan no longer fits its table")
     func stalePlan() async throws {
         try await withLoop { loop in
