@@ -116,28 +116,47 @@ struct ProjectedMetricTests {
         }
     }
 
+    /// Records a line of a week from each of some instants.
+    private func buyWeeks(_ ledger: RecordedLedger, _ starts: Instant...) async throws {
+        for (number, from) in starts.enumerated() {
+            var bought = TransactionStatement(
+                transaction: "\(number)", original: "1", bundle: "com.example.app",
+                product: "pro.weekly", purchasedAt: from, signedAt: from,
+                environment: .production)
+            bought.expiresAt = from.adding(days: 7)
+            bought.type = "Auto-Renewable Subscription"
+            bought.priceMilliunits = 1_000
+            bought.currency = "USD"
+            let fingerprint = Fingerprint(hex: String(repeating: "\(number)", count: 64))
+            try await ledger.record(
+                Observation(
+                    transaction: Stated(bought, fingerprint), source: .app, observedAt: from))
+        }
+        try await ledger.following()
+    }
+
+    @Test("finds nobody retained at the instant at which the access ends")
+    func lastInstant() async throws {
+        try await RecordedLedger.run { ledger in
+            for content in testSettingsContents { try await ledger.set(content) }
+            try await buyWeeks(ledger, at("2025-01-01"))
+            var question = MetricQuestion(
+                .cohortExplorer,
+                buckets: [MetricQuestion.Bucket(window: at("2025-01-01")..<at("2025-02-01"))],
+                knownAt: at("2025-01-20"), position: try await ledger.head())
+            question.days = 7
+            let rows = try await ledger.metrics.measureProjected(question)?.finished() ?? []
+            let retained = rows.map { $0.values.first { $0.name == "retained" }?.number }
+            #expect(retained == [.whole(1), .whole(0), .whole(0)])
+        }
+    }
+
     @Test("tells of no period beyond the last number that is told")
     func lateReturn() async throws {
         try await RecordedLedger.run { ledger in
             for content in testSettingsContents { try await ledger.set(content) }
             // Weeks, of which the second is the 179th.
-            for (id, from) in [("1", at("2022-01-01")), ("2", at("2025-06-01"))] {
-                var bought = TransactionStatement(
-                    transaction: id, original: "1", bundle: "com.example.app",
-                    product: "pro.weekly", purchasedAt: from, signedAt: from,
-                    environment: .production)
-                bought.expiresAt = from.adding(days: 7)
-                bought.type = "Auto-Renewable Subscription"
-                bought.priceMilliunits = 1_000
-                bought.currency = "USD"
-                try await ledger.record(
-                    Observation(
-                        transaction: Stated(
-                            bought, Fingerprint(hex: String(repeating: id, count: 64))),
-                        source: .app,
-                        observedAt: from))
-            }
-            try await ledger.following()
+            try await buyWeeks(ledger, at("2022-01-01"), at("2025-06-01"))
             let question = MetricQuestion(
                 .subscriptionRetention,
                 buckets: [MetricQuestion.Bucket(window: at("2022-01-01")..<at("2022-02-01"))],
