@@ -12,6 +12,9 @@ private let landed: [String: String] = [
     "0006_report": "6698eca1df05be713cffeb172b01b487f74a9e339400d295a5370e7c2a7c6378",
     "0007_states": "a0086ca2690e6b86f55e5cc5e8aebf9766e44703257e14acee90df1936f7049c",
     "0008_flows": "b52b6c76797a94617adde6aa823e345f6af97c6cb79e7f9c80f006d907f96cca",
+    "0009_persons": "d48d0ac4129c040bcd7b64b15471fa50869d9d9fec0b9b7977e918c47c6bf320",
+    "0010_belonging": "7bd0edbb928afd88956afa94ceb9d9cbecc30f259227fc6f433170eaa99d56d8",
+    "0011_cohorts": "63ed82f08a323d3797d0efc21ddc6136624518104849a8615e9f0381d39e4b39",
 ]
 
 @Suite("A migration")
