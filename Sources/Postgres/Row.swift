@@ -3,16 +3,10 @@ internal import CPostgres
 /// One row of an answer; columns are counted from 0.
 ///
 /// Each accessor throws `unexpectedValue` when the column has another type or is NULL; those that
-/// end in `IfAny` give `nil` for NULL. A column number outside the row is the caller's fault.
+/// end in `IfAny` give `nil` for NULL; `unexpectedAnswer` when the row has no such column.
 public struct Row: Sendable {
     let result: ServerResult
     let number: Int32
-
-    /// Whether the column is NULL.
-    public func isNull(_ column: Int) -> Bool {
-        check(column)
-        return PQgetisnull(result.pointer, number, Int32(column)) == 1
-    }
 
     /// An `int8`, `int4` or `int2` column.
     public func int8(_ column: Int) throws(PostgresError) -> Int64 {
@@ -21,7 +15,7 @@ public struct Row: Sendable {
 
     /// An `int8`, `int4` or `int2` column.
     public func int8IfAny(_ column: Int) throws(PostgresError) -> Int64? {
-        guard let raw = raw(column) else { return nil }
+        guard let raw = try raw(column) else { return nil }
         let value: Int64? = keepingResult {
             switch type(column) {
             case .int8: Int64(bigEndian: raw.loadUnaligned(as: Int64.self))
@@ -41,10 +35,8 @@ public struct Row: Sendable {
 
     /// An `int4` or `int2` column.
     public func int4IfAny(_ column: Int) throws(PostgresError) -> Int32? {
-        guard type(column) != .int8, let value = try int8IfAny(column) else {
-            guard isNull(column) else { throw mismatch(column, "int4") }
-            return nil
-        }
+        guard let value = try int8IfAny(column) else { return nil }
+        guard type(column) != .int8 else { throw mismatch(column, "int4") }
         return Int32(value)
     }
 
@@ -55,7 +47,7 @@ public struct Row: Sendable {
 
     /// A `bool` column.
     public func boolIfAny(_ column: Int) throws(PostgresError) -> Bool? {
-        guard let raw = raw(column) else { return nil }
+        guard let raw = try raw(column) else { return nil }
         guard type(column) == .bool else { throw mismatch(column, "bool") }
         return keepingResult { raw.loadUnaligned(as: UInt8.self) != 0 }
     }
@@ -67,7 +59,7 @@ public struct Row: Sendable {
 
     /// A `float8` column.
     public func doubleIfAny(_ column: Int) throws(PostgresError) -> Double? {
-        guard let raw = raw(column) else { return nil }
+        guard let raw = try raw(column) else { return nil }
         guard type(column) == .float8 else { throw mismatch(column, "float8") }
         return keepingResult {
             Double(bitPattern: UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self)))
@@ -81,7 +73,7 @@ public struct Row: Sendable {
 
     /// A `text`, `varchar`, `char`, `name` or `json` column.
     public func textIfAny(_ column: Int) throws(PostgresError) -> String? {
-        guard let raw = raw(column) else { return nil }
+        guard let raw = try raw(column) else { return nil }
         guard type(column).isText else { throw mismatch(column, "text") }
         return keepingResult { String(decoding: raw, as: UTF8.self) }
     }
@@ -93,7 +85,7 @@ public struct Row: Sendable {
 
     /// The bytes of a `bytea` column, or the UTF-8 of a text or `json` column.
     public func bytesIfAny(_ column: Int) throws(PostgresError) -> [UInt8]? {
-        guard let raw = raw(column) else { return nil }
+        guard let raw = try raw(column) else { return nil }
         guard type(column) == .bytea || type(column).isText else {
             throw mismatch(column, "bytea")
         }
@@ -106,7 +98,7 @@ public struct Row: Sendable {
     public func withBytes<R>(
         _ column: Int, _ body: (UnsafeRawBufferPointer) -> R
     ) throws(PostgresError) -> R {
-        guard let raw = raw(column) else {
+        guard let raw = try raw(column) else {
             return body(UnsafeRawBufferPointer(start: nil, count: 0))
         }
         guard type(column) == .bytea || type(column).isText else {
@@ -139,16 +131,15 @@ public struct Row: Sendable {
 }
 
 extension Row {
-    private func check(_ column: Int) {
-        precondition(
-            column >= 0 && column < Int(PQnfields(result.pointer)), "column outside the row")
-    }
-
     private func type(_ column: Int) -> TypeID { TypeID(PQftype(result.pointer, Int32(column))) }
 
     /// The value where it lies in the result, `nil` for NULL; read it inside `keepingResult`.
-    private func raw(_ column: Int) -> UnsafeRawBufferPointer? {
-        guard !isNull(column) else { return nil }
+    private func raw(_ column: Int) throws(PostgresError) -> UnsafeRawBufferPointer? {
+        let columns = Int(PQnfields(result.pointer))
+        guard column >= 0, column < columns else {
+            throw .unexpectedAnswer("a row of \(columns) columns has none of number \(column)")
+        }
+        guard PQgetisnull(result.pointer, number, Int32(column)) == 0 else { return nil }
         return UnsafeRawBufferPointer(
             start: PQgetvalue(result.pointer, number, Int32(column)),
             count: Int(PQgetlength(result.pointer, number, Int32(column))))
@@ -176,7 +167,7 @@ extension Row {
         _ column: Int, of types: [TypeID], _ element: (UnsafeRawBufferPointer) -> T
     ) throws(PostgresError) -> [T?] {
         let expected = types[0].spelling
-        guard let raw = raw(column) else { return try present(nil, column, expected) }
+        guard let raw = try raw(column) else { return try present(nil, column, expected) }
         let elements: [T?]? = keepingResult {
             types.contains(type(column)) ? BinaryArray(raw)?.map(element) : nil
         }

@@ -49,7 +49,7 @@ struct BlockingConnectionTests {
         #expect(try await connection.query("select unnest($1)", [.int8s([])]).isEmpty)
     }
 
-    @Test("refuses a value of another type, NULL, and text with a NUL, by name")
+    @Test("refuses a value of another type, NULL, a column that is not there, and text with a NUL")
     func refusals() async throws {
         let connection = try await BlockingConnection.open(TestCluster.shared.connectionString)
         let row = try await connection.query("select 'a'::text as word, null::int8 as n").only()
@@ -59,6 +59,12 @@ struct BlockingConnectionTests {
         #expect(
             throws: PostgresError.unexpectedValue(column: "n", expected: "int8", found: "NULL")
         ) { try row.int8(1) }
+        for column in [-1, 2, Int.max] {
+            #expect(
+                throws: PostgresError.unexpectedAnswer(
+                    "a row of 2 columns has none of number \(column)")
+            ) { try row.textIfAny(column) }
+        }
         await #expect(
             throws: PostgresError.invalidParameter(number: 2, "text contains a NUL character")
         ) { try await connection.query("select $1, $2", [.int4(1), .text("a\0b")]) }
