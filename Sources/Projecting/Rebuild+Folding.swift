@@ -150,9 +150,10 @@ extension Rebuild {
         reading: BlockingConnection, writing: BlockingConnection
     ) async throws(ProjectingError) {
         try await prepare(reading: reading, writing: writing)
-        // Rows that are made, rows that are written, entries, and half a share for what holds them.
+        // Rows that are made, rows that are written, entries, and as much again for arrays that grow
+        // and for what is not counted.
         let share = min(
-            resources.memoryMiB << 21 / (7 * resources.workers), Rebuild.mostRowBytes)
+            resources.memoryMiB << 20 / (6 * resources.workers), Rebuild.mostRowBytes)
         var folding: RangeFold?
         var folded: FoldedRows?
         repeat {
