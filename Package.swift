@@ -43,6 +43,7 @@ let package = Package(
                 .embedInCode("0007_states.sql"), .embedInCode("0008_flows.sql"),
                 .embedInCode("0009_persons.sql"), .embedInCode("0010_belonging.sql"),
                 .embedInCode("0011_cohorts.sql"),
+                .embedInCode("0012_origins.sql"),
             ],
             swiftSettings: strict),
 

@@ -9,7 +9,7 @@ public struct MetricsProjection: Projection {
     /// `metrics`.
     public let name = "metrics"
     /// Raised when what a line counts as, or what counts as happened, changes its meaning.
-    public let edition: Int64 = 2
+    public let edition: Int64 = 3
 
     /// What rows of lines are told apart by.
     private static let traits: KeyValuePairs<String, ProjectionTable.ColumnType> = [
@@ -23,12 +23,14 @@ public struct MetricsProjection: Projection {
         [
             "until_at": .int8, "first_paid_at": .int8, "price": .int8, "is_in_grace": .bool,
             "is_ended": .bool, "kind": .text, "outlook": .text, "reason": .text,
+            "paid_at": .int8, "first_currency": .text,
         ], traits, isWhole: true)
     static let movements = ProjectionTable(
         "movement", key: ["bucket": .int2, "stream": .text, "number": .int8],
         [
             "at": .int8, "known_from": .int8, "known_until": .int8, "marks": .int8,
-            "amount": .int8, "share": .int8,
+            "amount": .int8, "share": .int8, "first_at": .int8, "paid_at": .int8,
+            "first_currency": .text,
         ], traits, isWhole: true)
     static let tenures = ProjectionTable(
         "tenure", key: ["bucket": .int2, "stream": .text, "from_at": .int8],
@@ -81,6 +83,10 @@ extension MeasuredLine {
         let bucket = Parameter.int2(Int16(Bucket.of(line.stream)))
         let stream = Parameter.text(line.stream.name)
         let firstPaidAt = Parameter.int8(ifAny: firstPaidAt?.milliseconds)
+        let begun = beginning()
+        let firstAt = Parameter.int8(ifAny: begun.map { period($0.period).purchasedAt.stored })
+        let paidAt = Parameter.int8(ifAny: begun?.paidAt?.stored)
+        let firstCurrency = Parameter.text(ifAny: begun?.currency)
         for stretch in stretches() {
             let standing = stretch.standing
             rows.add(
@@ -90,6 +96,7 @@ extension MeasuredLine {
                     firstPaidAt, .int8(ifAny: standing.price), .bool(standing.isInGrace),
                     .bool(standing.isEnded), .text(standing.kind.rawValue),
                     .text(ifAny: standing.outlook?.rawValue), .text(ifAny: standing.reason),
+                    paidAt, firstCurrency,
                 ] + columns(standing.traits))
         }
         for (number, happening) in happenings().enumerated() {
@@ -99,7 +106,7 @@ extension MeasuredLine {
                     bucket, stream, .int8(Int64(number)), .int8(happening.at.stored),
                     .int8(happening.knownFrom.stored), .int8(happening.knownUntil.stored),
                     .int8(happening.marks), .int8(ifAny: happening.amount),
-                    .int8(ifAny: happening.share),
+                    .int8(ifAny: happening.share), firstAt, paidAt, firstCurrency,
                 ] + columns(traits(of: happening.period)))
         }
     }

@@ -10,22 +10,33 @@ extension MetricSQL {
         var filter = filter
         let all = filter.cover(thresholds.instants)
         let groups = columns.names.map { ", \($0)" }.joined()
+        let selected = columns.selected.map { ", \($0)" }.joined()
+        let bits = PlaceBits(count: thresholds.instants.count)
+        let covered = """
+            bucket, stream\(bits.range(
+                "width_bucket(from_at - 1, \(all))", "width_bucket(until_at - 1, \(all))"))
+            """
         let named = named(&filter)
         let reader = reader(&filter)
         return Statement(
             """
-            with stood as (select bucket, stream, place, (\(all)::bigint[])[place + 1] as instant\
-            \(groups) from (select bucket, stream, width_bucket(from_at - 1, \(all)) as first, \
-            width_bucket(until_at - 1, \(all)) as last\
-            \(columns.selected.map { ", \($0)" }.joined()) from projection.coverage \
-            where \(filter.text) and kind = 'paid') \
-            as paid cross join lateral generate_series(first, last - 1) as place), \
-            named as (\(named)) \
-            select place::bigint, count(*)\(groups) from (\
-            select distinct stood.place, coalesce(reader, number) as person\(groups) \
-            from stood join named using (bucket, stream) left join \(reader) \
-            on reader.place = stood.place and customer = number \
-            where from_at <= instant and until_at > instant) as persons \
+            with stood as (select number\(bits.each { "bit_or(paid.\($0) & named.\($0))" })\(groups) \
+            from (select \(covered)\(selected) from projection.coverage \
+            where \(filter.text) and kind = 'paid') as paid \
+            join (select number, \(covered) from (\(named)) as named) as named using (bucket, stream) \
+            group by number\(groups)), \
+            moved as (select customer as number, reader\(bits.united) from (\
+            select customer, reader\(bits.range("place", "place + 1")) from \(reader)) as moved \
+            group by customer, reader), \
+            stayed as (select number\(bits.each { "~bit_or(\($0))" }) from moved group by number), \
+            person as (select person\(bits.united)\(groups) from (select number as person\
+            \(bits.each { "stood.\($0) & coalesce(stayed.\($0), -1)" })\(groups) \
+            from stood left join stayed using (number) union all select reader\
+            \(bits.each { "stood.\($0) & moved.\($0)" })\(groups) \
+            from stood join moved using (number)) as person group by person\(groups)) \
+            select place::bigint, sum(people)::bigint\(groups) from (\
+            select count(*) as people\(bits.columns)\(groups) from person \
+            group by \((bits.names + columns.names).joined(separator: ", "))) as crowd \(bits.places) \
             group by place\(groups)
             """, filter.parameters)
     }

@@ -2,6 +2,10 @@ import Domain
 import Postgres
 
 /// A statement about persons: what they count for is gathered part by part.
+///
+/// Most persons have one line, whose rows say all that is asked of them: such lines are summed as they
+/// are, by several workers at once. Only lines of those who have several are joined. They are counted
+/// twice, and taken out once as what they would be alone: rows have a `sign`.
 struct PersonStatement {
     private let question: MetricQuestion
     private let columns: MetricSQL.Columns
@@ -29,26 +33,30 @@ struct PersonStatement {
         let selected = columns.selected.map { ", \($0)" }.joined()
         let first = ["first_at", "first_currency"] + columns.names
         let firsts = first.map { "first_value(\($0)) over whole as \($0)" }
+        // What rows of lines alone are told apart by is their own, not that of how the line began.
+        hasAlone = columns.names.isEmpty
+        let join = hasAlone ? "join" : "left join"
         tables = [
             """
             owner as materialized (select bucket, stream, coalesce(reader, number) as customer \
             from (\(named)) as named left join \(reader) on customer = number)
             """,
             """
-            begun as materialized (select bucket, stream, first_at, first_currency, paid_at, has_tried, \
-            has_converted\(groups), transaction, several.customer from (\
-            select bucket, stream, first_at, first_currency, paid_at, has_tried, has_converted, \
-            transaction\(selected) from projection.beginning where \(filter.text)) as own \
-            left join owner using (bucket, stream) left join (select customer from owner \
+            begun as materialized (select bucket, stream, \(MetricSQL.origins)\(groups), \
+            transaction, several.customer from (\
+            select bucket, stream, \(MetricSQL.origins), transaction\(selected) \
+            from projection.beginning where \(filter.text)) as own \
+            \(join) owner using (bucket, stream) \(join) (select customer from owner \
             group by customer having count(*) > 1) as several using (customer))
             """,
             // Whoever has one line is what it is, and has a number below zero; several lines have in
             // common what the first of them is.
             """
-            line as materialized (select bucket, stream, -row_number() over () as person, \
-            true as is_first, \(first.joined(separator: ", ")), paid_at, has_tried, has_converted \
-            from begun where customer is null union all select bucket, stream, customer, \
-            row_number() over whole = 1, \(firsts.joined(separator: ", ")), \
+            line as materialized (select bucket, stream, first_at as own_first_at, \
+            paid_at as own_paid_at, -row_number() over () as person, true as is_first, \
+            \(first.joined(separator: ", ")), paid_at, has_tried, has_converted \
+            from begun where customer is null union all select bucket, stream, first_at, paid_at, \
+            customer, row_number() over whole = 1, \(firsts.joined(separator: ", ")), \
             min(paid_at) over whole, bool_or(has_tried) over whole, bool_or(has_converted) over whole \
             from begun where customer is not null window whole as (partition by customer \
             order by first_at, transaction collate "C" \
@@ -56,6 +64,9 @@ struct PersonStatement {
             """,
         ]
     }
+
+    /// Whether lines of persons with one line are left out of what is joined.
+    private let hasAlone: Bool
 
     var statement: Statement {
         Statement(
@@ -88,34 +99,66 @@ struct PersonStatement {
     mutating func addLifetimes() {
         addCohort("first_at")
         addCounts([("customers", "true")], age: "0")
-        addReached("mature", "first_at")
+        addReached("mature")
         func age(_ instant: String) -> String {
             "(greatest(\(days("first_at", instant)), 0) + \(question.days - 1)) / \(question.days)"
         }
         addCounts([("payers", "paid_at is not null")], age: age("paid_at"))
-        addMoney("'net'", in: "cohort", "place", age: age("at"))
+        addCohortMoney("'net'", age: age("at"))
     }
 
     /// Persons by the ages that they have reached and at which they were paid for, and their money.
     mutating func addAges() {
         addCohort("paid_at")
-        addReached("customers", "paid_at")
+        addReached("customers")
+        addRetained()
+        addCohortMoney(
+            "case when \(isPaid) then 'revenue' else 'refunds' end",
+            age: "\(days("paid_at", "at")) / \(question.days)",
+            where: " and \(days("paid_at", "at")) >= 0")
+    }
+
+    /// Persons by the ages at which they were paid for.
+    private mutating func addRetained() {
         let step = question.days * 86_400_000
+        let youngest = "(greatest(from_at - paid_at, 0) + \(step - 1)) / \(step)"
+        let oldest = """
+            least((until_at - 1 - paid_at) / \(step), (\(knownAt) - paid_at) / \(step), \
+            \(MetricQuestion.mostAges))
+            """
+        let isReached = "until_at > paid_at and paid_at <= \(knownAt)"
+        let paid = "projection.coverage where \(filter.text) and kind = 'paid'"
+        let stretch = "(select bucket, stream, from_at, until_at from \(paid)) as stretch"
+        let ages = "cross join lateral generate_series(\(youngest), \(oldest)) as age"
+        var counted = [
+            """
+            select place, age, \(currency) as currency\(groups), count(distinct person) as people \
+            from \(stretch) join cohort using (bucket, stream) \(ages) where \(isReached) \
+            group by place, age, \(named(3))
+            """
+        ]
+        if hasAlone {
+            // A line has one stretch at a time.
+            counted += [
+                """
+                select place, age, currency, people from (\
+                select \(place) as place, \(youngest) as youngest, \(oldest) as oldest, \
+                \(currency) as currency, count(*) as people from \(paid) and \(isReached) \
+                and \(isWithin) group by 1, 2, 3, 4) as crowd \
+                cross join lateral generate_series(youngest, oldest) as age
+                """,
+                """
+                select \(place), age, \(currency), -1 from \(stretch) join begun \
+                using (bucket, stream) \(ages) where \(isReached) and \(isWithin)
+                """,
+            ]
+        }
         parts.append(
             """
-            select place, 'retained', age, \(currency)\(groups), count(distinct person)::text \
-            from (select bucket, stream, from_at, until_at from projection.coverage \
-            where \(filter.text) and kind = 'paid') as stretch \
-            join cohort using (bucket, stream) cross join lateral generate_series(\
-            (greatest(from_at - paid_at, 0) + \(step - 1)) / \(step), least(\
-            (until_at - 1 - paid_at) / \(step), (\(knownAt) - paid_at) / \(step), \
-            \(MetricQuestion.mostAges))) as age \
-            where until_at > paid_at and paid_at <= \(knownAt) group by \(keys)
+            select place::bigint, 'retained', age, currency\(groups), sum(people)::text \
+            from (\(counted.joined(separator: " union all "))) as counted \
+            group by \(keys) having sum(people) <> 0
             """)
-        addMoney(
-            "case when \(isPaid) then 'revenue' else 'refunds' end", in: "cohort", "place",
-            age: "\(days("paid_at", "at")) / \(question.days)",
-            where: "\(days("paid_at", "at")) >= 0")
     }
 
     // MARK: Windows
@@ -123,43 +166,78 @@ struct PersonStatement {
     /// Persons who paid in each window, or whose lines were covered then too, and their money.
     mutating func addAverages() {
         let (first, last) = (instants[0], instants[instants.count - 1])
+        let bits = PlaceBits(count: instants.count - 1)
         window = "at >= \(first) and at < \(last)"
         let place = "width_bucket(at, \(all)) - 1"
-        var persons = """
-            select person, \(place) as place from \(movements) join line using (bucket, stream) \
-            where \(isPaid)
+        var active = """
+            select bucket, stream, first_currency\(bits.range("place", "place + 1")) \
+            from (select bucket, stream, first_currency, \(place) as place \
+            from \(movements(", first_currency")) where \(isPaid)) as paid
             """
         if question.metric == .arpu {
-            persons += """
-                 union select person, place from (select bucket, stream, \
+            active += """
+                 union all select bucket, stream, first_currency\(bits.range("first", "last")) from (\
+                select bucket, stream, first_currency, \
                 greatest(width_bucket(from_at, \(all)) - 1, 0) as first, \
-                least(width_bucket(until_at - 1, \(all)) - 1, \(instants.count - 2)) as last \
+                least(width_bucket(until_at - 1, \(all)), \(instants.count - 1)) as last \
                 from projection.coverage where \(filter.text) \
                 and kind in ('paid', 'trial', 'free') \
-                and from_at < \(last) and until_at > \(first)) as stretch \
-                join line using (bucket, stream) cross join lateral generate_series(first, last) as place
+                and from_at < \(last) and until_at > \(first)) as stretch
                 """
-        } else {
-            persons += " group by 1, 2"
+        }
+        tables.append(
+            """
+            active as materialized (select bucket, stream, \(currency) as currency\(bits.united) \
+            from (\(active)) as active group by 1, 2, 3)
+            """)
+        var counted = [
+            """
+            select \(currency) as currency\(groups)\(bits.united), 1 as sign from line join \
+            (select bucket, stream\(bits.columns) from active) as own using (bucket, stream) \
+            group by person, \(named(1))
+            """
+        ]
+        if hasAlone {
+            counted += [
+                "select currency\(bits.columns), 1 from active",
+                """
+                select currency\(bits.columns), -1 from active where exists (select from begun \
+                where (begun.bucket, begun.stream) = (active.bucket, active.stream))
+                """,
+            ]
         }
         parts.append(
             """
             select place::bigint, '\(question.metric == .arpu ? "customers" : "payers")', \
-            null::bigint, \(currency)\(groups), count(*)::text from (\(persons)) as active \
-            join line using (person) where is_first group by \(keys)
+            null::bigint, currency\(groups), sum(people)::text from (\
+            select currency\(groups)\(bits.columns), sum(sign) as people \
+            from (\(counted.joined(separator: " union all "))) as counted \
+            group by currency\(groups)\(bits.columns)) as crowd \(bits.places) \
+            group by \(keys) having sum(people) <> 0
             """)
-        addMoney("'net'", in: "line", place, age: "null")
+        let source = hasAlone ? movements() : "\(movements()) join line using (bucket, stream)"
+        addMoney([money("'net'", from: source, place, age: "null")])
     }
 
     // MARK: Parts
 
-    /// The lines of persons who began something within the thresholds.
+    /// The lines of persons who began something within the thresholds, and each such person once.
     private mutating func addCohort(_ start: String) {
+        self.start = start
         tables.append(
-            """
-            cohort as materialized (select *, width_bucket(\(start), \(all)) - 1 as place from line \
-            where \(start) >= \(instants[0]) and \(start) < \(instants[instants.count - 1]))
-            """)
+            "cohort as materialized (select *, \(place) as place from line where \(isWithin))")
+        let origins = MetricSQL.origins
+        var heads = ["select place, \(origins)\(groups), 1 as sign from cohort where is_first"]
+        if hasAlone {
+            heads += [
+                """
+                select \(place), \(origins), 1 from projection.beginning \
+                where \(filter.text) and \(isWithin)
+                """,
+                "select \(place), \(origins), -1 from begun where \(isWithin)",
+            ]
+        }
+        tables.append("head as (\(heads.joined(separator: " union all ")))")
     }
 
     /// Counts those of the cohort for whom conditions hold.
@@ -170,48 +248,96 @@ struct PersonStatement {
         parts.append(
             """
             select place::bigint, member, (\(age))::bigint as age, \(currency)\(groups), \
-            count(*)::text from cohort cross join lateral \
+            sum(sign)::text from head cross join lateral \
             (values \(conditions.joined(separator: ", "))) as told (member, holds) \
-            where is_first and holds group by \(keys)
+            where holds group by \(keys) having sum(sign) <> 0
             """)
     }
 
     /// Counts the cohort by the age that it has reached by the instant of knowledge.
-    private mutating func addReached(_ member: String, _ start: String) {
+    private mutating func addReached(_ member: String) {
         let passed = days(start, knownAt)
         addCounts([(member, "\(passed) >= 0")], age: "\(passed) / \(question.days)")
     }
 
-    /// Sums the money of persons.
-    private mutating func addMoney(
-        _ member: String, in table: String, _ place: String, age: String,
-        where condition: String = "true"
+    /// Sums the money of the cohort.
+    private mutating func addCohortMoney(
+        _ member: String, age: String, where condition: String = ""
     ) {
-        let own = question.dimensions.contains(.currency) ? "currency" : "null::text"
+        guard hasAlone else {
+            let source = "\(movements()) join cohort using (bucket, stream)"
+            return addMoney([money(member, from: source, "place", age: age, where: condition)])
+        }
+        // Each of them by the index: most movements are of others.
+        let own = movements("", of: " and (bucket, stream) = (line.bucket, line.stream) offset 0")
+        let source = """
+            (select movement.*, sign, told.start as \(start) from (select * from line \
+            where \(isWithin) or \(isWithin("own_\(start)"))) as line cross join lateral \(own) \
+            cross join lateral (values (-1, own_\(start)), (1, line.\(start))) as told (sign, start) \
+            ) as told
+            """
+        addMoney([
+            money(
+                member, from: movements(", \(start)"), place, age: age,
+                where: "\(condition) and \(isWithin)"),
+            money(
+                member, from: source, place, age: age, where: "\(condition) and \(isWithin)",
+                isSigned: true),
+        ])
+    }
+
+    private mutating func addMoney(_ sums: [String]) {
         parts.append(
             """
-            select (\(place))::bigint, \(member), (\(age))::bigint, \(own)\(groups), \
-            (coalesce(sum(amount) filter (where \(isPaid)), 0) * 100000 \
-            + coalesce(sum(amount * (case when marks & \(Fact.reversed.mark) <> 0 then share \
-            else -share end)::numeric) filter (where not \(isPaid)), 0))::text \
-            from \(movements) join \(table) using (bucket, stream) where \(condition) \
-            group by \(keys)
+            select place, member, age, currency\(groups), sum(number)::text \
+            from (\(sums.joined(separator: " union all "))) as part \
+            group by \(keys) having sum(weight) <> 0
             """)
+    }
+
+    /// A sum of money, and how many movements it is of.
+    private func money(
+        _ member: String, from source: String, _ place: String, age: String,
+        where condition: String = "", isSigned: Bool = false
+    ) -> String {
+        let own = question.dimensions.contains(.currency) ? "currency" : "null::text"
+        let amount = isSigned ? "sign * amount" : "amount"
+        return """
+            select (\(place))::bigint as place, \(member) as member, (\(age))::bigint as age, \
+            \(own) as currency\(groups), \
+            coalesce(sum(\(amount)) filter (where \(isPaid)), 0) * 100000 \
+            + coalesce(sum(\(amount) * (case when marks & \(Fact.reversed.mark) <> 0 then share \
+            else -share end)::numeric) filter (where not \(isPaid)), 0) as number, \
+            \(isSigned ? "sum(sign)" : "count(*)") as weight \
+            from \(source) where true\(condition) group by \(keys)
+            """
     }
 
     private let isPaid = "marks & \(Fact.paid.mark) <> 0"
     /// When money moved that counts.
     private var window = "true"
+    /// What places persons in cohorts.
+    private var start = "first_at"
+
+    /// The place of a start among the thresholds.
+    private var place: String { "width_bucket(\(start), \(all)) - 1" }
+
+    private var isWithin: String { isWithin(start) }
+
+    private func isWithin(_ instant: String) -> String {
+        "\(instant) >= \(instants[0]) and \(instant) < \(instants[instants.count - 1])"
+    }
 
     /// Money that moved, on the basis that is asked for.
-    private var movements: String {
+    private func movements(_ others: String = "", of lines: String = "") -> String {
         let facts =
             question.basis == .restated
             ? [Fact.paid, .takenOut] : [Fact.paid, .refunded, .reversed]
         return """
-            (select bucket, stream, at, marks, amount, share, currency from projection.movement \
+            (select bucket, stream, at, marks, amount, share, currency\(others) \
+            from projection.movement \
             where \(filter.text) and marks & \(facts.reduce(0) { $0 | $1.mark }) <> 0 \
-            and amount <> 0 and \(window)) as movement
+            and amount <> 0 and \(window)\(lines)) as movement
             """
     }
 
@@ -221,8 +347,12 @@ struct PersonStatement {
     }
 
     /// The places of the columns that rows are told apart by.
-    private var keys: String {
-        (1...4 + columns.names.count).map(String.init).joined(separator: ", ")
+    private var keys: String { named(1, 4) }
+
+    /// The places of the columns that groups are told apart by, the currency's being the last of some.
+    private func named(_ first: Int, _ currency: Int? = nil) -> String {
+        (first...(currency ?? first) + columns.names.count).map(String.init)
+            .joined(separator: ", ")
     }
 
     /// Calendar days from one instant to another, in UTC.
@@ -231,4 +361,9 @@ struct PersonStatement {
         func day(_ instant: String) -> String { "(\(instant) + 1209600000000000000) / 86400000" }
         return "(\(day(end)) - \(day(start)))"
     }
+}
+
+extension MetricSQL {
+    /// What is known of how a line began.
+    fileprivate static let origins = "first_at, paid_at, has_tried, has_converted, first_currency"
 }
