@@ -84,26 +84,22 @@ struct ProjectedMetricTests {
         }
     }
 
-    private func lives(_ range: Range<Int64>, seed: UInt64) -> [[Observation]] {
-        range.map { variedLife(seed &* 7_919 &+ UInt64($0), line: $0) }
-    }
-
     @Test("is what the fold of the whole record is, level, behind, and at positions long gone")
     func equalsFold() async throws {
-        try await RecordedLedger.run { ledger in
+        let count = Int64(cases(150, long: 200_000))
+        try await RecordedLedger.run(people: cases(40, long: 50_000)) { ledger in
             for content in testSettingsContents { try await ledger.set(content) }
-            let count = Int64(cases(150, long: 200_000))
             var random = SplitMix64(seed: 4_711)
             try await ledger.following {
-                try await ledger.record(lives(1..<count, seed: 1))
-                try await ledger.bind(60, &random)
+                try await ledger.record(1..<count, seed: 1)
+                try await ledger.bind(cases(60, long: 5_000), &random)
             }
             let level = try await ledger.head()
             try await compare(ledger, cases(120, long: 50), &random, at: level)
             // More days than a column of bits has places.
             try await compare(ledger, days(130, at: level), at: level)
             // What is told later is not projected yet.
-            try await ledger.record(lives(count - 40..<count + 40, seed: 2))
+            try await ledger.record(count - 40..<count + 40, seed: 2)
             try await ledger.bind(10, &random)
             let head = try await ledger.head()
             try await compare(ledger, 25, &random, at: head)
@@ -125,7 +121,7 @@ struct ProjectedMetricTests {
             try await ledger.following {
                 // Arriving in pieces, so that rows change and vanish.
                 for round in 0..<4 {
-                    try await ledger.record(lives(1..<120, seed: UInt64(round)))
+                    try await ledger.record(1..<120, seed: UInt64(round))
                 }
             }
             for projection in [PeriodsProjection(), MetricsProjection()] as [any Projection] {
@@ -197,7 +193,7 @@ struct ProjectedMetricTests {
     func settings() async throws {
         try await RecordedLedger.run { ledger in
             for content in testSettingsContents { try await ledger.set(content) }
-            try await ledger.following { try await ledger.record(lives(1..<60, seed: 3)) }
+            try await ledger.following { try await ledger.record(1..<60, seed: 3) }
             let before = try await ledger.head()
             var random = SplitMix64(seed: 5)
             guard case .catalog(let catalog) = testSettingsContents[0] else { return }

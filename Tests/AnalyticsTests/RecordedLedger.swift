@@ -15,13 +15,15 @@ struct RecordedLedger: Sendable {
     let loop: EventLoop
     let pool: ConnectionPool
     let writer: Writer
+    /// How many customers there are.
+    let people: Int
 
     var reader: LedgerReader { LedgerReader(pool) }
     /// Answers from projections where it can.
     var metrics: MetricReader { MetricReader(reader, projected: pool) }
 
     /// Runs a test on a fresh ledger that has the tests' settings.
-    static func run(_ body: (RecordedLedger) async throws -> Void) async throws {
+    static func run(people: Int = 40, _ body: (RecordedLedger) async throws -> Void) async throws {
         let address = try await TestCluster.freshDatabase()
         let session = try await BlockingConnection.open(address)
         _ = try await Migrator(session).migrate()
@@ -41,7 +43,8 @@ struct RecordedLedger: Sendable {
                     address, on: loop, options: Migrator.sessionOptions, within: .seconds(30))
             }, clock: { at("2026-01-01") }, draw: { CustomerNumber(.random(in: 1 ... .max)) },
             onAppend: { _, _ in })
-        let ledger = RecordedLedger(address: address, loop: loop, pool: pool, writer: writer)
+        let ledger = RecordedLedger(
+            address: address, loop: loop, pool: pool, writer: writer, people: people)
         do {
             try await body(ledger)
             await writer.close()
@@ -67,12 +70,15 @@ struct RecordedLedger: Sendable {
             })
     }
 
-    /// Appends lives, many at a time, each in its order.
-    func record(_ lives: [[Observation]]) async throws {
+    /// Appends the varied lives of lines, many at a time, each in its order.
+    func record(_ lines: some Sequence<Int64>, seed: UInt64) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for (number, life) in lives.enumerated() {
+            for (number, line) in lines.enumerated() {
                 if number >= 64 { try await group.next() }
-                group.addTask { for observation in life { try await record(observation) } }
+                group.addTask {
+                    let life = variedLife(seed &* 7_919 &+ UInt64(line), line: line, people: people)
+                    for observation in life { try await record(observation) }
+                }
             }
             try await group.waitForAll()
         }
@@ -100,8 +106,8 @@ struct RecordedLedger: Sendable {
         for row in lines { streams.append(StreamID(name: try row.text(0))) }
         streams.sort()
         for _ in 0..<count {
-            let customer = CustomerNumber(Int64(1 + random.below(40)))
-            let other = CustomerNumber(Int64(1 + random.below(40)))
+            let customer = CustomerNumber(Int64(1 + random.below(people)))
+            let other = CustomerNumber(Int64(1 + random.below(people)))
             let when = at("2024-12-15").adding(days: Int64(random.below(400)))
             let line = streams[random.below(streams.count)]
             switch random.below(5) {
@@ -262,15 +268,16 @@ let testSettingsContents: [Event.Content] = {
     ]
 }()
 
-/// A random life whose line has a currency, an app, prices and a country of its own.
-func variedLife(_ seed: UInt64, line: Int64) -> [Observation] {
+/// A random life whose line has a currency, an app, prices and a country of its own, and
+/// whose token is of one of so many customers.
+func variedLife(_ seed: UInt64, line: Int64, people: Int) -> [Observation] {
     var random = SplitMix64(seed: seed)
     let life = RandomLife(seed: random.next(), line: line)
     let currency = ["USD", "EUR", nil][random.below(3)]
     let isOtherApp = random.once(in: 5)
     let prices: [Int64] = [9_990, 4_990, 1_000, 59_990]
     let country = ["USA", "DEU", nil][random.below(3)]
-    let token = random.once(in: 4) ? nil : CustomerNumber(Int64(1 + random.below(40)))
+    let token = random.once(in: 4) ? nil : CustomerNumber(Int64(1 + random.below(people)))
     let isSandbox = random.once(in: 12)
     return life.observations.compactMap { observation in
         var varied = observation

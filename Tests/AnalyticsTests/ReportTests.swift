@@ -14,7 +14,7 @@ struct ReportTests {
             try await ledger.following([
                 PeriodsProjection(), MetricsProjection(), LinesProjection(),
             ]) {
-                try await ledger.record((1..<150).map { variedLife(UInt64($0) &* 31, line: $0) })
+                try await ledger.record(1..<150, seed: 31)
             }
             try await body(ledger)
         }

@@ -51,10 +51,7 @@ struct RestatementTests {
             let first = try await ledger.head().number
             try await ledger.following {
                 for seed in 1...2 as ClosedRange<UInt64> {
-                    let lives = (1..<60 as Range<Int64>).map {
-                        variedLife(seed &* 7_919 &+ UInt64($0), line: $0)
-                    }
-                    try await ledger.record(lives)
+                    try await ledger.record(1..<60, seed: seed)
                 }
             }
             let head = try await ledger.head().number
