@@ -169,26 +169,35 @@ struct PersonStatement {
         let bits = PlaceBits(count: instants.count - 1)
         window = "at >= \(first) and at < \(last)"
         let place = "width_bucket(at, \(all)) - 1"
-        var active = """
+        // What is known of each line, by workers; of two tables together only once there is less of it.
+        func united(_ rows: String) -> String {
+            """
+            select bucket, stream, min(first_currency collate "C") as first_currency\(bits.united) \
+            from (\(rows)) as own group by bucket, stream
+            """
+        }
+        var active = united(
+            """
             select bucket, stream, first_currency\(bits.range("place", "place + 1")) \
             from (select bucket, stream, first_currency, \(place) as place \
             from \(movements(", first_currency")) where \(isPaid)) as paid
-            """
+            """)
         if question.metric == .arpu {
-            active += """
-                 union all select bucket, stream, first_currency\(bits.range("first", "last")) from (\
-                select bucket, stream, first_currency, \
+            active = united(
+                """
+                \(active) union all select bucket, stream, first_currency\(bits.range("first", "last")) \
+                from (select bucket, stream, first_currency, \
                 greatest(width_bucket(from_at, \(all)) - 1, 0) as first, \
                 least(width_bucket(until_at - 1, \(all)), \(instants.count - 1)) as last \
                 from projection.coverage where \(filter.text) \
                 and kind in ('paid', 'trial', 'free') \
                 and from_at < \(last) and until_at > \(first)) as stretch
-                """
+                """)
         }
         tables.append(
             """
-            active as materialized (select bucket, stream, \(currency) as currency\(bits.united) \
-            from (\(active)) as active group by 1, 2, 3)
+            active as materialized (select bucket, stream, \(currency) as currency\(bits.columns) \
+            from (\(active)) as active)
             """)
         var counted = [
             """
@@ -301,15 +310,20 @@ struct PersonStatement {
         where condition: String = "", isSigned: Bool = false
     ) -> String {
         let own = question.dimensions.contains(.currency) ? "currency" : "null::text"
-        let amount = isSigned ? "sign * amount" : "amount"
-        return """
+        let rows = """
             select (\(place))::bigint as place, \(member) as member, (\(age))::bigint as age, \
-            \(own) as currency\(groups), \
-            coalesce(sum(\(amount)) filter (where \(isPaid)), 0) * 100000 \
-            + coalesce(sum(\(amount) * (case when marks & \(Fact.reversed.mark) <> 0 then share \
+            \(own) as currency\(groups), marks, amount, share, \(isSigned ? "sign" : "1") as sign \
+            from \(source)
+            """
+        // The planner expects few groups of two selections together, so that workers send sums; of what
+        // is computed from columns it expects as many as rows.
+        let none = hasAlone && !isSigned ? " union all \(rows) where false" : ""
+        return """
+            select place, member, age, currency\(groups), \
+            coalesce(sum(sign * amount) filter (where \(isPaid)), 0) * 100000 \
+            + coalesce(sum(sign * amount * (case when marks & \(Fact.reversed.mark) <> 0 then share \
             else -share end)::numeric) filter (where not \(isPaid)), 0) as number, \
-            \(isSigned ? "sum(sign)" : "count(*)") as weight \
-            from \(source) where true\(condition) group by \(keys)
+            sum(sign) as weight from (\(rows) where true\(condition)\(none)) as moved group by \(keys)
             """
     }
 
