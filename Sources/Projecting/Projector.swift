@@ -65,7 +65,7 @@ public actor Projector {
     ///
     /// - Parameters:
     ///   - name: differs from that of every other projector that may follow for this projection.
-    ///   - onFlip: told when another generation has become live.
+    ///   - onFlip: told when another generation has become live that may have other rows.
     public init(
         _ projection: any Projection, reader: LedgerReader, pool: ConnectionPool,
         on loop: EventLoop, name: String, gauges: Gauges,
@@ -278,9 +278,29 @@ public actor Projector {
             self.folds = folds
             try await move(live, to: live.checkpoint, changes)
         }
-        if generation != nil { onFlip() }
+        if let generation {
+            let isSame = try await isSame(as: generation, live)
+            if !isSame || !streams.isEmpty { onFlip() }
+        }
         generation = live.number
         isContextNew = true
+    }
+
+    /// Whether a generation was found to have the rows of the one that it came after, which is this.
+    private func isSame(as known: Int64, _ live: Generation) async throws(LedgerError) -> Bool {
+        do throws(PostgresError) {
+            return try await pool.query(
+                """
+                select exists (select from projection.build as built \
+                join projection.build as before using (projection) \
+                where projection = $1 and built.generation = $2 \
+                and built.digest = built.live_digest \
+                and before.generation = $3 and before.state = 'previous')
+                """, [.text(projection.name), .int8(live.number), .int8(known)]
+            ).only().bool(0)
+        } catch {
+            throw .database(error)
+        }
     }
 
     /// Begins the first generation of all, which is live at once.

@@ -124,8 +124,7 @@ extension Rebuild {
                 build,
                 set: """
                     state = 'live', phase = 'done', checkpoint = $6, runner = null, \
-                    finished_at = $5, digest = coalesce($7, digest), \
-                    live_digest = coalesce($8, live_digest)
+                    finished_at = $5, digest = coalesce($7, digest), live_digest = $8
                     """,
                 [
                     .int8(position.number), .text(ifAny: compared?.built),

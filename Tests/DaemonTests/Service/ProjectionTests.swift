@@ -1,5 +1,7 @@
 import Domain
+import Entitlements
 import Operation
+import Postgres
 import Projecting
 import Testing
 
@@ -71,6 +73,56 @@ struct ProjectionTests {
             #expect(back["generation"]?.integer == 1)
             let answer = try await service.pro("u_1003", at: "2026-01-15T00:00:00.000Z")
             #expect(answer["active"] == .bool(true))
+        }
+    }
+
+    @Test("are read anew when another generation may differ from the one before, and only then")
+    func rows() async throws {
+        try await TestService.run { service in
+            try await bought(service)
+            func isActive() async throws -> Bool {
+                let day = "2026-01-15T00:00:00.000Z"
+                return try await service.pro("u_1003", at: day)["active"] == .bool(true)
+            }
+            /// Lets projectors meet the live generations.
+            func level() async throws {
+                let transaction = service.transaction(
+                    "\(Int.random(in: 2_000 ... .max))", line: "2000", from: ProjectionTests.day,
+                    until: "2026-02-01T00:00:00.000Z")
+                _ = try await service.post(transaction, customer: "u_2000")
+                for name in ["subscriptions", "entitlements"] {
+                    try await expect(service, name) { $0["lag"]?.integer == 0 }
+                }
+            }
+            func rebuild() async throws {
+                let asked = try await service.ask("POST", "/v1/projections/entitlements/rebuild")
+                try await expect(service, "entitlements") {
+                    $0["generation"] == asked["generation"] && $0["state"]?.text == "live"
+                }
+                try await level()
+            }
+            let emptied = """
+                delete from projection.holding where generation = (select generation \
+                from projection.generation where projection = 'entitlements' and is_live)
+                """
+            try await level()
+            // Twice: what was read is remembered, and what is recorded after it is watched.
+            #expect(try await isActive())
+            #expect(try await isActive())
+            // The same rows: what was read of them stays, even though they are gone now.
+            try await rebuild()
+            try await service.ground.writePool.query(emptied)
+            #expect(try await isActive())
+            service.ground.answers.forget()
+            #expect(try await !isActive())
+            // Other rows than those.
+            try await rebuild()
+            #expect(try await isActive())
+            // Those again, which nothing was compared with.
+            let back = try await service.ask("POST", "/v1/projections/entitlements/rollback")
+            #expect(back.status == 200)
+            try await level()
+            #expect(try await !isActive())
         }
     }
 
