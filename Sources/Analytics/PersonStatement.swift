@@ -277,11 +277,13 @@ struct PersonStatement {
             let source = "\(movements()) join cohort using (bucket, stream)"
             return addMoney([money(member, from: source, "place", age: age, where: condition)])
         }
-        // Each of them by the index: most movements are of others.
+        // Each of them by the index, since most movements are of others, and only those whose person
+        // began at another time than they did.
         let own = movements("", of: " and (bucket, stream) = (line.bucket, line.stream) offset 0")
         let source = """
             (select movement.*, sign, told.start as \(start) from (select * from line \
-            where \(isWithin) or \(isWithin("own_\(start)"))) as line cross join lateral \(own) \
+            where \(start) is distinct from own_\(start) and (\(isWithin) or \(isWithin("own_\(start)")))) \
+            as line cross join lateral \(own) \
             cross join lateral (values (-1, own_\(start)), (1, line.\(start))) as told (sign, start) \
             ) as told
             """
