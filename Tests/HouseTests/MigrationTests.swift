@@ -15,6 +15,7 @@ private let landed: [String: String] = [
     "0009_persons": "d48d0ac4129c040bcd7b64b15471fa50869d9d9fec0b9b7977e918c47c6bf320",
     "0010_belonging": "7bd0edbb928afd88956afa94ceb9d9cbecc30f259227fc6f433170eaa99d56d8",
     "0011_cohorts": "63ed82f08a323d3797d0efc21ddc6136624518104849a8615e9f0381d39e4b39",
+    "0012_origins": "1370d73ac5220735220dbdc9b9207294adf3815a5ade44c931fff30fb0ba3f79",
 ]
 
 @Suite("A migration")
