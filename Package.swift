@@ -44,6 +44,7 @@ let package = Package(
                 .embedInCode("0009_persons.sql"), .embedInCode("0010_belonging.sql"),
                 .embedInCode("0011_cohorts.sql"),
                 .embedInCode("0012_origins.sql"),
+                .embedInCode("0013_presence.sql"),
             ],
             swiftSettings: strict),
 

@@ -22,6 +22,7 @@ public struct Migration: Sendable {
         Migration(number: 10, name: "0010_belonging", bytes: PackageResources._010_belonging_sql),
         Migration(number: 11, name: "0011_cohorts", bytes: PackageResources._011_cohorts_sql),
         Migration(number: 12, name: "0012_origins", bytes: PackageResources._012_origins_sql),
+        Migration(number: 13, name: "0013_presence", bytes: PackageResources._013_presence_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

@@ -1,7 +1,4 @@
 import Domain
-import Ledger
-import Postgres
-import Projecting
 
 /// How a line began.
 struct Beginning {
@@ -82,46 +79,5 @@ extension MeasuredLine {
             }
         }
         return found
-    }
-
-    /// Adds whose the line is, how it began, and what it reached.
-    func addPersons(to rows: inout ProjectedRows) {
-        let key = [
-            Parameter.int2(Int16(Bucket.of(line.stream))), .text(line.stream.name),
-        ]
-        for belonging in belongings() {
-            let (number, isToken): (Int64?, Bool) =
-                switch belonging.owner {
-                case .token(let token): (token.number, true)
-                case .customer(let customer): (customer.number, false)
-                case nil: (nil, false)
-                }
-            rows.add(
-                to: MetricsProjection.tenures,
-                key + [
-                    .int8(belonging.from.stored), .int8(belonging.until.stored),
-                    .int8(ifAny: number), .bool(isToken),
-                ] + columns(belonging.traits))
-        }
-        if let begun = beginning(), let start = line.start {
-            let first = period(begun.period)
-            rows.add(
-                to: MetricsProjection.beginnings,
-                key + [
-                    .int8(start.stored), .int8(first.purchasedAt.stored),
-                    .int8(ifAny: begun.paidAt?.stored), .bool(begun.hasTried),
-                    .bool(begun.hasConverted), .text(first.transaction),
-                    .text(ifAny: begun.currency),
-                ] + columns(traits(of: begun.period)))
-        }
-        if let reached = retention() {
-            let numbers = reached.numbers.filter { $0 <= MetricQuestion.mostPeriods }.sorted()
-            rows.add(
-                to: MetricsProjection.retentions,
-                key + [
-                    .int8(period(reached.first).purchasedAt.stored),
-                    .text(numbers.map(String.init).joined(separator: ",")),
-                ] + columns(traits(of: reached.first)))
-        }
     }
 }

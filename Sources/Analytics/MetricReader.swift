@@ -92,15 +92,13 @@ public struct MetricReader: Sendable {
     /// Whose tokens are, grants and merges, as known at a position.
     public func people(upTo last: Position) async throws(LedgerError) -> People {
         var people = People()
-        try await streams("token/", upTo: last) { subscription in
-            guard let number = Int64(subscription.stream.name.dropFirst("token/".count)) else {
-                return
-            }
-            people.links[CustomerNumber(number)] = subscription.linkedCustomer
+        try await reader.eachStream(of: try await reader.streams("token/"), upTo: last) {
+            guard let number = Int64($0.stream.name.dropFirst("token/".count)) else { return }
+            people.links[CustomerNumber(number)] = $0.linkedCustomer
         }
         var customers: [CustomerNumber: Customer] = [:]
-        try await streams("customer/", upTo: last) { subscription in
-            customers[subscription.customer.number] = subscription.customer
+        try await reader.eachStream(of: try await reader.streams("customer/"), upTo: last) {
+            customers[$0.customer.number] = $0.customer
         }
         people.customers = Customers(customers)
         return people
@@ -131,16 +129,23 @@ public struct MetricReader: Sendable {
 }
 
 extension LedgerReader {
-    /// Reads single lines as they were at a position, some hundred at a time.
+    /// Reads single lines as they were at a position.
     func eachLine(of streams: [StreamID], upTo position: Position, _ body: (Line) -> Void)
         async throws(LedgerError)
     {
+        try await eachStream(of: streams, upTo: position) { body($0.line()) }
+    }
+
+    /// Reads streams as they were at a position, some hundred at a time; not those without entries.
+    fileprivate func eachStream(
+        of streams: [StreamID], upTo position: Position, _ body: (Subscription) -> Void
+    ) async throws(LedgerError) {
         let atOnce = 500
         for start in stride(from: 0, to: streams.count, by: atOnce) {
             let page = Array(streams[start..<min(start + atOnce, streams.count)])
             let entries = try await entries(of: page, upTo: position)
             for (stream, entries) in Dictionary(grouping: entries, by: \.event.stream) {
-                body(Subscription(stream, entries: entries).line())
+                body(Subscription(stream, entries: entries))
             }
         }
     }

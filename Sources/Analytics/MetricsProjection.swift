@@ -9,7 +9,7 @@ public struct MetricsProjection: Projection {
     /// `metrics`.
     public let name = "metrics"
     /// Raised when what a line counts as, or what counts as happened, changes its meaning.
-    public let edition: Int64 = 3
+    public let edition: Int64 = 4
 
     /// What rows of lines are told apart by.
     private static let traits: KeyValuePairs<String, ProjectionTable.ColumnType> = [
@@ -34,7 +34,13 @@ public struct MetricsProjection: Projection {
         ], traits, isWhole: true)
     static let tenures = ProjectionTable(
         "tenure", key: ["bucket": .int2, "stream": .text, "from_at": .int8],
-        ["until_at": .int8, "customer": .int8, "is_token": .bool], traits, isWhole: true)
+        [
+            "until_at": .int8, "customer": .int8, "is_token": .bool, "first_at": .int8,
+            "paid_at": .int8, "has_tried": .bool, "has_converted": .bool, "transaction": .text,
+            "first_currency": .text, "moved_at": .int8s, "amounts": .int8s, "facts": .int8s,
+            "shares": .int8s, "currencies": .texts, "present_from": .int8s,
+            "present_until": .int8s, "paid_from": .int8s, "paid_until": .int8s,
+        ], traits, isWhole: true)
     static let beginnings = ProjectionTable(
         "beginning", key: ["bucket": .int2, "stream": .text],
         [
@@ -71,46 +77,12 @@ public struct MetricsProjection: Projection {
     /// Of lines alone.
     public func fold(of stream: StreamID) -> (any StreamFold)? {
         LineFold(stream, settings) { _, measured, rows in
-            measured.addFacts(to: &rows)
-            measured.addPersons(to: &rows)
+            MetricsOfLine(measured).add(to: &rows)
         }
     }
 }
 
 extension MeasuredLine {
-    /// Adds what the line counts as, and what happened to it.
-    func addFacts(to rows: inout ProjectedRows) {
-        let bucket = Parameter.int2(Int16(Bucket.of(line.stream)))
-        let stream = Parameter.text(line.stream.name)
-        let firstPaidAt = Parameter.int8(ifAny: firstPaidAt?.milliseconds)
-        let begun = beginning()
-        let firstAt = Parameter.int8(ifAny: begun.map { period($0.period).purchasedAt.stored })
-        let paidAt = Parameter.int8(ifAny: begun?.paidAt?.stored)
-        let firstCurrency = Parameter.text(ifAny: begun?.currency)
-        for stretch in stretches() {
-            let standing = stretch.standing
-            rows.add(
-                to: MetricsProjection.coverage,
-                [
-                    bucket, stream, .int8(stretch.from.stored), .int8(stretch.until.stored),
-                    firstPaidAt, .int8(ifAny: standing.price), .bool(standing.isInGrace),
-                    .bool(standing.isEnded), .text(standing.kind.rawValue),
-                    .text(ifAny: standing.outlook?.rawValue), .text(ifAny: standing.reason),
-                    paidAt, firstCurrency,
-                ] + columns(standing.traits))
-        }
-        for (number, happening) in happenings().enumerated() {
-            rows.add(
-                to: MetricsProjection.movements,
-                [
-                    bucket, stream, .int8(Int64(number)), .int8(happening.at.stored),
-                    .int8(happening.knownFrom.stored), .int8(happening.knownUntil.stored),
-                    .int8(happening.marks), .int8(ifAny: happening.amount),
-                    .int8(ifAny: happening.share), firstAt, paidAt, firstCurrency,
-                ] + columns(traits(of: happening.period)))
-        }
-    }
-
     func columns(_ traits: Traits) -> [Parameter] {
         [
             .text(line.environment.name), .text(ifAny: line.bundle),

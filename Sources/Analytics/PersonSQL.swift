@@ -42,16 +42,52 @@ extension MetricSQL {
     }
 
     /// Whose lines are while a condition holds, as far as their own words and links of tokens say it.
-    func named(_ filter: inout Filter, _ condition: String = "true") -> String {
+    ///
+    /// - Parameter columns: what else is told of a line.
+    func named(
+        _ filter: inout Filter, _ condition: String = "customer is not null",
+        with columns: String = "from_at, until_at"
+    ) -> String {
         let links = readers.links
+        guard !links.tokens.isEmpty else {
+            return """
+                select bucket, stream, customer as number, \(columns) from projection.tenure \
+                where \(filter.text) and \(condition)
+                """
+        }
         let (tokens, customers) = (
             filter.place(.int8s(links.tokens)), filter.place(.int8s(links.customers))
         )
         return """
-            select bucket, stream, coalesce(bound, customer) as number, from_at, until_at \
+            select bucket, stream, coalesce(bound, customer) as number, \(columns) \
             from projection.tenure left join unnest(\(tokens)::bigint[], \(customers)::bigint[]) \
             as link (token, bound) on is_token and token = customer \
-            where \(filter.text) and customer is not null and \(condition)
+            where \(filter.text) and \(condition)
+            """
+    }
+
+    /// Who has which line while a condition holds, by the first instant of readers.
+    ///
+    /// - Parameter columns: what else is told of a line, with a comma before each.
+    func owner(_ filter: inout Filter, _ condition: String, with columns: String) -> String {
+        let named = named(&filter, condition, with: "is_token\(columns)")
+        let isPlain = readers.merges.customers.isEmpty
+        return """
+            select bucket, stream, \(isPlain ? "number" : "coalesce(reader, number)") as owner\
+            \(columns) from (\(named)) as named\
+            \(isPlain ? "" : " left join \(reader(&filter)) on customer = number")
+            """
+    }
+
+    /// Whoever has several lines among owners; some may have one.
+    func crowded(_ owner: String) -> String {
+        guard readers.links.tokens.isEmpty, readers.merges.customers.isEmpty else {
+            return "select owner from (\(owner)) as own group by owner having count(*) > 1"
+        }
+        // Nobody is read as somebody else: an index says it, in its order.
+        return """
+            select customer from projection.tenure where generation = $1 group by customer \
+            having count(*) > 1 order by customer
             """
     }
 

@@ -61,6 +61,24 @@ public struct LedgerReader: Sendable {
             ])
     }
 
+    /// The streams whose names begin so.
+    ///
+    /// - Parameter prefix: ends with a slash.
+    public func streams(_ prefix: String) async throws(LedgerError) -> [StreamID] {
+        // Bucket by bucket: names of a kind are together there alone.
+        let rows = try await pool.read(
+            """
+            select stream from generate_series(0, \(Bucket.count - 1)) as own (number) \
+            cross join lateral (select distinct stream from ledger.entry \
+            where bucket = number::smallint and stream >= $1 and stream < $2 offset 0) as named
+            """, [.text(prefix), .text(prefix.dropLast() + "0")])
+        return try wrapped { () throws(PostgresError) in
+            var streams: [StreamID] = []
+            for row in rows { streams.append(StreamID(name: try row.text(0))) }
+            return streams
+        }
+    }
+
     /// The position of what had been recorded by an instant, and whether that is settled: an
     /// instant at or after the newest batch may still grow.
     public func position(knownAt instant: Instant)

@@ -140,7 +140,7 @@ extension ProjectionTable.ColumnType {
         case .int2: .int2(Int16(truncatingIfNeeded: try row.int8(column)))
         case .int8: .int8(try row.int8(column))
         case .text: .text(try row.text(column))
-        case .bool, .json: throw .unexpectedAnswer("a key of type \(self)")
+        case .bool, .json, .int8s, .texts: throw .unexpectedAnswer("a key of type \(self)")
         }
     }
 }

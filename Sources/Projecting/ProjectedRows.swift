@@ -41,6 +41,10 @@ public struct ProjectedRows: Sendable {
                 byteCount += text.utf8.count + 64
                 // The database holds no NUL; what says one must not halt its neighbours.
                 if text.containsNUL { hasUnwritable = true }
+            case .texts(let texts):
+                byteCount += texts.reduce(64) { $0 + ($1?.utf8.count ?? 0) + 24 }
+                if texts.contains(where: { $0?.containsNUL == true }) { hasUnwritable = true }
+            case .int8s(let numbers): byteCount += 64 + 8 * numbers.count
             default: byteCount += 32
             }
         }

@@ -7,6 +7,8 @@ public struct ProjectionTable: Sendable, Equatable {
     /// The type of a column, as COPY takes it.
     public enum ColumnType: Sendable, Equatable {
         case int2, int8, bool, text, json
+        /// Arrays; in those of numbers nothing is NULL.
+        case int8s, texts
     }
 
     /// A column.
@@ -55,7 +57,7 @@ public struct ProjectionTable: Sendable, Equatable {
     /// - Parameter rows: their values, one row after another.
     func upsert(_ rows: [Parameter], generation: Int64) -> Statement {
         let names = columns.map(\.name).joined(separator: ", ")
-        let values = columns.map { $0.type == .int2 ? "\($0.name)::smallint" : $0.name }
+        let values = columns.map { $0.name + $0.type.cast }
         let arrays = columns.enumerated().map { "$\($0.offset + 2)::\($0.element.type.array)" }
         let key = columns.filter(\.isKey).map(\.name)
         let changes = columns.filter { !$0.isKey }.map { "\($0.name) = excluded.\($0.name)" }
@@ -80,7 +82,7 @@ public struct ProjectionTable: Sendable, Equatable {
         let key = columns.filter(\.isKey)
         let arrays = key.enumerated().map { "$\($0.offset + 2)::\($0.element.type.array)" }
         let conditions = key.map { column in
-            "old.\(column.name) = gone.\(column.name)\(column.type == .int2 ? "::smallint" : "")"
+            "old.\(column.name) = gone.\(column.name)\(column.type.cast)"
         }
         return Statement(
             """
@@ -120,13 +122,24 @@ public struct ProjectionTable: Sendable, Equatable {
 }
 
 extension ProjectionTable.ColumnType {
-    /// The array in which many values are sent at once.
+    /// What becomes of a value that was sent with many at once.
+    fileprivate var cast: String {
+        switch self {
+        case .int2: "::smallint"
+        case .int8s: "::bigint[]"
+        case .texts: "::text[]"
+        case .int8, .bool, .text, .json: ""
+        }
+    }
+
+    /// The array in which many values are sent at once: of arrays their words, since it is no array
+    /// of arrays of different lengths.
     fileprivate var array: String {
         switch self {
         case .int2: "int4[]"
         case .int8: "bigint[]"
         case .bool: "boolean[]"
-        case .text: "text[]"
+        case .text, .int8s, .texts: "text[]"
         case .json: "json[]"
         }
     }
@@ -140,7 +153,24 @@ extension ProjectionTable.ColumnType {
         case .bool:
             .bools(values.map { if case .bool(let truth) = $0 { truth } else { false } })
         case .text: .texts(values.map { if case .text(let text) = $0 { text } else { nil } })
+        case .int8s, .texts: .texts(values.map(\.arrayLiteral))
         case .json: .jsons(values.map { if case .json(let text) = $0 { text } else { nil } })
         }
+    }
+}
+
+extension Parameter {
+    /// An array as PostgreSQL writes it; `nil` when it is none.
+    fileprivate var arrayLiteral: String? {
+        switch self {
+        case .int8s(let numbers): "{\(numbers.map(String.init).joined(separator: ","))}"
+        case .texts(let texts):
+            "{\(texts.map { $0.map(Parameter.quoted) ?? "NULL" }.joined(separator: ","))}"
+        default: nil
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 }

@@ -213,6 +213,8 @@ struct ProjectedMetricTests {
                 }
             }
             try await compare(ledger, 15, &random, at: before)
+            // Nobody is read as somebody else yet.
+            try await compare(ledger, days(40, at: before), at: before)
             try await compare(ledger, 15, &random, at: second)
             // One whose plan becomes another does: until it is rebuilt the record answers.
             more.products["pro.monthly"]?.plan = "P1Y"
