@@ -45,6 +45,7 @@ let package = Package(
                 .embedInCode("0011_cohorts.sql"),
                 .embedInCode("0012_origins.sql"),
                 .embedInCode("0013_presence.sql"),
+                .embedInCode("0014_money_span.sql"),
             ],
             swiftSettings: strict),
 

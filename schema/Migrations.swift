@@ -23,6 +23,7 @@ public struct Migration: Sendable {
         Migration(number: 11, name: "0011_cohorts", bytes: PackageResources._011_cohorts_sql),
         Migration(number: 12, name: "0012_origins", bytes: PackageResources._012_origins_sql),
         Migration(number: 13, name: "0013_presence", bytes: PackageResources._013_presence_sql),
+        Migration(number: 14, name: "0014_money_span", bytes: PackageResources._014_money_span_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

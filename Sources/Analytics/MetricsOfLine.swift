@@ -133,12 +133,14 @@ private struct LineMoney {
     /// When something was paid.
     var payments: [Instant] { moved.filter { $0.happening.isPaid }.map(\.happening.at) }
 
-    /// When it moved, amounts, facts, shares and currencies; what is the same of all is left out.
+    /// When it moved first, last and each time, amounts, facts, shares and currencies; what is the same
+    /// of all is left out.
     func columns(firstCurrency: String?) -> [Parameter] {
         let isPaid = moved.allSatisfy { $0.happening.isPaid }
+        let instants = moved.map(\.happening.at.stored)
         let isOfOne = moved.allSatisfy { $0.currency == firstCurrency }
         return [
-            .int8s(moved.map(\.happening.at.stored)),
+            .int8(ifAny: instants.min()), .int8(ifAny: instants.max()), .int8s(instants),
             .int8s(moved.map { $0.happening.amount ?? 0 }),
             isPaid ? .null : .int8s(moved.map { $0.happening.marks & Happening.ofMoney }),
             isPaid ? .null : .int8s(moved.map { $0.happening.share ?? 0 }),

@@ -9,7 +9,7 @@ public struct MetricsProjection: Projection {
     /// `metrics`.
     public let name = "metrics"
     /// Raised when what a line counts as, or what counts as happened, changes its meaning.
-    public let edition: Int64 = 4
+    public let edition: Int64 = 5
 
     /// What rows of lines are told apart by.
     private static let traits: KeyValuePairs<String, ProjectionTable.ColumnType> = [
@@ -37,8 +37,9 @@ public struct MetricsProjection: Projection {
         [
             "until_at": .int8, "customer": .int8, "is_token": .bool, "first_at": .int8,
             "paid_at": .int8, "has_tried": .bool, "has_converted": .bool, "transaction": .text,
-            "first_currency": .text, "moved_at": .int8s, "amounts": .int8s, "facts": .int8s,
-            "shares": .int8s, "currencies": .texts, "present_from": .int8s,
+            "first_currency": .text, "moved_from": .int8, "moved_until": .int8,
+            "moved_at": .int8s, "amounts": .int8s, "facts": .int8s, "shares": .int8s,
+            "currencies": .texts, "present_from": .int8s,
             "present_until": .int8s, "paid_from": .int8s, "paid_until": .int8s,
         ], traits, isWhole: true)
     static let beginnings = ProjectionTable(

@@ -3,7 +3,6 @@ extension PersonStatement {
     /// Persons who paid in each window, or who were there too, and their money.
     mutating func addAverages() {
         start = "at"
-        window = isWithin
         if question.metric == .arpu { addPresent() } else { addPayers() }
     }
 
@@ -15,8 +14,10 @@ extension PersonStatement {
             (select \(kept), greatest(width_bucket(since, \(all)) - 1, 0) as first, \
             least(width_bucket(until - 1, \(all)), \(bits.count)) as last, before from (\
             select \(kept), unnest(present_from) as since, unnest(present_until) as until, \
-            unnest(array_prepend(null, present_until)) as before from (\(source)) as line) as own \
-            where since < \(last) and until > \(first)) as present
+            unnest(array_prepend(null, present_until)) as before from (\(source)) as line \
+            where present_from[1] < \(last) and present_until[cardinality(present_until)] > \(first) \
+            ) as own where since < \(last) and until > \(first) \
+            and \(PersonStatement.ever("since"))) as present
             """
         }
         // Where a line was before it was away it is counted already.
@@ -32,39 +33,38 @@ extension PersonStatement {
         addPeople(
             "customers", bits.range("first", "last"),
             of: present("person, first_currency\(groups)", "select * from line"), counted)
-        addMoney([money(inWindows())])
+        addMoney([money(inWindows)])
     }
 
     /// Who paid, and money: of lines both at once.
     private mutating func addPayers() {
         // Whoever paid in the same window before is counted already.
-        let isNew = """
-            \(isPaid) and \(place) <> coalesce(width_bucket(paid_before, \(all)) - 1, -1)
+        let isNew = "coalesce(paid_before < (\(all)::bigint[])[place + 1], true)"
+        let payer = currency("line_currency")
+        let lined = moved(
+            of: "select * from line", keeping: "person, first_currency\(groups)",
+            by: "own_first_currency", paidBefore: true)
+        addTable(
+            "paid",
             """
+            select \(place) as place, paid_before, \(payer) as payer, person, \
+            first_currency\(groups) from \(lined) where \(isPaid)
+            """)
         var counted: [String] = []
         if hasAlone {
-            let payer = currency("line_currency")
+            let payers = "count(*) filter (where \(isPaid) and \(isNew)) as payers"
             addTable(
                 "sums",
                 money(
-                    inWindows(paidBefore: true),
-                    others: (
-                        ", \(payer) as payer, \(isNew) as is_new", ", payer",
-                        ", payer, count(*) filter (where is_new) as payers"
-                    )))
+                    moved(of: lines, paidBefore: true),
+                    others: (", paid_before, \(payer) as payer", ", payer", ", payer, \(payers)")))
             counted = [
                 "select place, payer, payers from sums",
-                """
-                select \(place), \(payer), -count(*) \
-                from \(moved(of: "select * from begun", paidBefore: true)) where \(isNew) group by 1, 2
-                """,
+                "select place, payer, -count(*) from paid where \(isNew) group by 1, 2",
             ]
         }
-        let kept = "person, first_currency\(groups)"
-        addPeople(
-            "payers", bits.range(place, "\(place) + 1"),
-            of: "\(moved(of: "select * from line", keeping: kept)) where \(isPaid)", counted)
-        addMoney([hasAlone ? "select * from sums" : money(inWindows())])
+        addPeople("payers", bits.range("place", "place + 1"), of: "paid", counted)
+        addMoney([hasAlone ? "select * from sums" : money(inWindows)])
     }
 
     /// Counts persons by window.
@@ -89,9 +89,9 @@ extension PersonStatement {
     private var bits: PlaceBits { PlaceBits(count: instants.count - 1) }
 
     /// Money that moved in the windows.
-    private func inWindows(paidBefore: Bool = false) -> String {
+    private var inWindows: String {
         hasAlone
-            ? moved(of: lines, paidBefore: paidBefore)
+            ? moved(of: lines)
             : moved(
                 of: "select * from line", keeping: columns.names.joined(separator: ", "),
                 by: "own_first_currency")

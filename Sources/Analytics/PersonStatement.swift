@@ -148,7 +148,7 @@ struct PersonStatement {
             select \(kept), \(place) as place, \(youngest) as youngest, \(oldest) as oldest \
             from (select \(kept), paid_at, unnest(paid_from) as since, unnest(paid_until) as until \
             from (\(source)) as line where paid_at <= \(knownAt) and \(isWithin)) as paid \
-            where until > paid_at
+            where until > paid_at and \(PersonStatement.ever("since"))
             """
         }
         let each = "cross join lateral generate_series(youngest, oldest) as age"
@@ -273,7 +273,8 @@ struct PersonStatement {
 
     /// A sum of money, and how many movements it is of.
     ///
-    /// - Parameter others: what else it is told apart by, and what else is told of each sum.
+    /// - Parameter others: what else is told of what moved, what else sums are told apart by, and what
+    ///   else is told of each sum.
     func money(
         _ moved: String, age: String = "null", where condition: String = "", isSigned: Bool = false,
         others: (told: String, apart: String, sums: String) = ("", "", "")
@@ -284,9 +285,8 @@ struct PersonStatement {
             marks, amount, share, \(isSigned ? "sign" : "1") as sign\(others.told) from \(moved) \
             where true\(condition)
             """
-        // The planner expects few groups of two selections together, so that workers send sums; of what
-        // is computed from columns it expects as many as rows.
-        let none = hasAlone && !isSigned ? " union all \(rows) and false" : ""
+        // A selection of two is not taken apart, so that a place that is used twice is found once.
+        let none = others.told.isEmpty ? "" : " union all \(rows) and false"
         return """
             select place, is_paid, age, currency\(groups), \
             coalesce(sum(sign * amount) filter (where \(isPaid)), 0) * 100000 \
@@ -313,20 +313,30 @@ struct PersonStatement {
         let kept = kept.isEmpty ? "" : "\(kept), "
         // Payments are the first of all, in order of time.
         let before = paidBefore ? ", unnest(array_prepend(null, moved_at)) as paid_before" : ""
+        let (line, each) =
+            start == "at"
+            ? (
+                "moved_from < \(instants[instants.count - 1]) and moved_until >= \(instants[0])",
+                isWithin
+            ) : ("true", PersonStatement.ever("at"))
         return """
             (select *, case when is_same then line_currency else named end as currency from (\
-            select *, coalesce(fact, \(Fact.paid.mark)) as marks from (select \(kept)\(currency) as line_currency, \
-            currencies is null as is_same, unnest(moved_at) as at, unnest(amounts) as amount, \
-            unnest(facts) as fact, unnest(shares) as share, unnest(currencies) as named\(before) \
-            from (\(lines)) as line) as own \
-            where at is not null) as own where marks & \(facts.reduce(0) { $0 | $1.mark }) <> 0 \
-            and \(window)) as moved
+            select *, coalesce(fact, \(Fact.paid.mark)) as marks from (\
+            select \(kept)\(currency) as line_currency, currencies is null as is_same, \
+            unnest(moved_at) as at, unnest(amounts) as amount, unnest(facts) as fact, \
+            unnest(shares) as share, unnest(currencies) as named\(before) \
+            from (\(lines)) as line where \(line)) as own) as own \
+            where marks & \(facts.reduce(0) { $0 | $1.mark }) <> 0 and \(each)) as moved
             """
     }
 
+    /// Of any instant, which the planner does not know: it expects few rows, and so few groups of them
+    /// that workers send sums instead of rows.
+    static func ever(_ instant: String) -> String {
+        "\(instant) >= \(-Int64(1) << 60) and \(instant) <= \(Int64(1) << 60)"
+    }
+
     let isPaid = "marks & \(Fact.paid.mark) <> 0"
-    /// When money moved that counts.
-    var window = "true"
     /// What places rows among the thresholds.
     var start = "first_at"
 
@@ -368,7 +378,7 @@ extension MetricSQL {
 
     /// What a metric needs of what a line did, with a comma before each.
     fileprivate static func arrays(of metric: Metric) -> String {
-        let money = ", moved_at, amounts, facts, shares, currencies"
+        let money = ", moved_from, moved_until, moved_at, amounts, facts, shares, currencies"
         return switch metric {
         case .arpu: "\(money), present_from, present_until"
         case .cohortExplorer: "\(money), paid_from, paid_until"

@@ -25,8 +25,11 @@ struct ProjectedMetrics: Sendable {
 
     /// What joins of persons with their lines need beside it: right after a rebuild nothing is known of
     /// how many rows there are, and nested loops, which would look best, never end.
+    ///
+    /// Rows of what lines did are more than is expected, and dear to send: workers are to sum them.
     private static let joining = [
         Statement("set local enable_nestloop = off"),
+        Statement("set local parallel_tuple_cost = 2"),
         Statement("set local statement_timeout = '\(joiningPatience.components.seconds)s'"),
     ]
     private static let joiningPatience = Duration.seconds(300)

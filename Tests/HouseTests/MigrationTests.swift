@@ -16,6 +16,7 @@ private let landed: [String: String] = [
     "0010_belonging": "7bd0edbb928afd88956afa94ceb9d9cbecc30f259227fc6f433170eaa99d56d8",
     "0011_cohorts": "63ed82f08a323d3797d0efc21ddc6136624518104849a8615e9f0381d39e4b39",
     "0012_origins": "1370d73ac5220735220dbdc9b9207294adf3815a5ade44c931fff30fb0ba3f79",
+    "0013_presence": "ffd963d356ed0ef014f1cb8f54935b4f156af47394b3799ae27add573700d7f0",
 ]
 
 @Suite("A migration")
