@@ -173,6 +173,23 @@ struct ProjectedMetricTests {
         }
     }
 
+    @Test("counts whoever comes back in the window that begins as the access ends")
+    func returned() async throws {
+        try await RecordedLedger.run { ledger in
+            for content in testSettingsContents { try await ledger.set(content) }
+            try await buyWeeks(ledger, at("2025-01-01"), at("2025-01-10"))
+            let edges = ["2025-01-01", "2025-01-08", "2025-02-01"].map(at)
+            let question = MetricQuestion(
+                .arpu,
+                buckets: zip(edges, edges.dropFirst()).map { from, until in
+                    MetricQuestion.Bucket(label: "\(from)", window: from..<until)
+                }, by: [.day], knownAt: at("2025-03-01"), position: try await ledger.head())
+            let projected = try await ledger.metrics.measureProjected(question)?.finished()
+            #expect(projected == (try await ledger.metrics.measureRecord(question).finished()))
+            #expect(projected?.count == 2)
+        }
+    }
+
     @Test("tells of no period beyond the last number that is told")
     func lateReturn() async throws {
         try await RecordedLedger.run { ledger in
