@@ -125,4 +125,14 @@ struct Filling {
             "insert into projection.generation values ($1, 1, $3, true, $2, 0)",
             [.text(projection.name), .int8(position), .int8(edition)])
     }
+
+    /// Makes the events of what is filled pass for made, as they are when it comes by the daemon: else
+    /// it makes them while others are measured.
+    static func standEvents(at position: Int64, _ pool: ConnectionPool) async throws {
+        try await pool.query(
+            """
+            insert into operation.follow values ('events', $1, 0, 0) \
+            on conflict (name) do update set position = excluded.position
+            """, [.int8(position)])
+    }
 }

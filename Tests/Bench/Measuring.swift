@@ -86,6 +86,7 @@ struct Measuring {
             for projection in [LinesProjection(), HoldingsProjection()] as [any Projection] {
                 try await Filling.stand(projection, at: last, edition: projection.edition, pool)
             }
+            try await Filling.standEvents(at: last, pool)
             var figures: [Figure] = []
             for projection in [PeriodsProjection(), MetricsProjection()] as [any Projection] {
                 let (entries, seconds) = try await Filling.rebuild(
